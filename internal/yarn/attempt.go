@@ -129,7 +129,7 @@ func (a *attempt) previous(after containerPlace, r *wire.RegisterMasterResponse)
 
 // tokenFor returns a token for a node, unless the ApplicationMaster has one that is still valid.
 func (a *attempt) tokenFor(n *node) (wire.NodeToken, bool) {
-	have := nodeToken{a.app.m.keys.node.Current().ID, n.life}
+	have := nodeToken{a.app.m.keys.node.Current().ID, n.registration}
 	if a.dues.tokens[n] == have {
 		return wire.NodeToken{}, false
 	}

@@ -278,7 +278,7 @@ func (n *node) find(q *wire.RegisterNodeRequest) {
 			if s.State != wire.ContainerComplete {
 				c.found(0)
 			}
-		case c == nil && n.life == 1 && m.earlier(s.ID):
+		case c == nil && n.registration == 1 && m.earlier(s.ID):
 			if c = n.adopt(s); c != nil && m.finds.given[s.ID] == c.attempt {
 				given = append(given, c)
 			}

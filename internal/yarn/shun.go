@@ -47,15 +47,15 @@ func (app *application) shun(n *node) {
 		app.shunned = map[*node]int32{}
 		app.m.apps.wary++
 	}
-	app.shunned[n] = n.life
+	app.shunned[n] = n.registration
 	app.place()
 	app.m.step()
 }
 
 // excluded returns the nodes on which no ApplicationMaster of the application is started, sorted.
 func (app *application) excluded() (ids []sched.NodeID) {
-	for n, life := range app.shunned {
-		if n.life == life && n.fresh() {
+	for n, then := range app.shunned {
+		if n.registration == then && n.fresh() {
 			ids = append(ids, n.sched)
 		}
 	}

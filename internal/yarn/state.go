@@ -80,24 +80,24 @@ type counts struct {
 // and from each of the last three back to RUNNING when it registers again. The core has the node while it is RUNNING or
 // DECOMMISSIONING.
 type node struct {
-	m        *manager
-	id       wire.NodeID
-	name     string // of the id
-	sched    sched.NodeID
-	rack     string
-	service  string // ip:port, of tokens
-	version  string // of its NodeManager
-	web      string // host:port of its pages; without one, MapReduce's ApplicationMaster fails
-	capacity wire.Resource
-	state    wire.NodeState
-	sizes    newSizes // changes of sizes that the node was not told of yet
-	silent   aged
-	heard    time.Time    // its last heartbeat or registration
-	quiet    *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
-	launches launches
-	life     int32  // how often it has registered: tokens for its earlier lives are not valid
-	patience *alarm // the latest end of a graceful decommission
-	doing    doing
+	m            *manager
+	id           wire.NodeID
+	name         string // of the id
+	sched        sched.NodeID
+	rack         string
+	service      string // ip:port, of tokens
+	version      string // of its NodeManager
+	web          string // host:port of its pages; without one, MapReduce's ApplicationMaster fails
+	capacity     wire.Resource
+	state        wire.NodeState
+	sizes        newSizes // changes of sizes that the node was not told of yet
+	silent       aged
+	heard        time.Time    // its last heartbeat or registration
+	quiet        *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
+	launches     launches
+	registration int32  // number of its latest, from 1: tokens of earlier ones are not valid
+	patience     *alarm // the latest end of a graceful decommission
+	doing        doing
 
 	containers []*container            // that have not ended, in no order
 	last       *wire.HeartbeatResponse // the last reply, to be sent again if it was lost
@@ -169,7 +169,7 @@ type application struct {
 	order      int64                  // of submission, over all lives
 	stored     stored
 	forgotten  bool            // it is not reported any more
-	shunned    map[*node]int32 // nodes on which a launch of its ApplicationMaster failed, and node.life then
+	shunned    map[*node]int32 // nodes on which a launch of its ApplicationMaster failed, and node.registration then
 	access     map[int32]ACL   // its access lists, by what they allow (wire.ViewApp, wire.ModifyApp)
 }
 
@@ -244,7 +244,7 @@ type dues struct {
 
 // nodeToken says which token an ApplicationMaster has for a node. A new key, or a new registration of the node, makes
 // another token necessary.
-type nodeToken struct{ key, life int32 }
+type nodeToken struct{ key, registration int32 }
 
 // changed notes that the next answer must report node n, however often n has changed until then.
 func (d *dues) changed(n *node) {

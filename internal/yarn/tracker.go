@@ -87,7 +87,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 		n = t.newNode(q.Node)
 	}
 	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
-	n.life++
+	n.registration++
 	q.Resource = n.offered(q.Resource)
 	if to := t.m.config.Sizes.sizeOf(q.Node, q.Resource); to != q.Resource {
 		n.sizes.own, q.Resource = &to, to

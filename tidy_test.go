@@ -25,8 +25,9 @@ var arrows = map[string][]string{
 	"sched":        {},
 	"theory":       {},
 	"chart":        {},
+	"safefile":     {},
 	"priority":     {},
-	"predict":      {"workload", "sched", "jobhistory"},
+	"predict":      {"workload", "sched", "jobhistory", "priority"},
 	"spelling":     {},
 	"jobhistory":   {},
 	"model":        {"theory", "sched", "spelling"},
@@ -37,17 +38,18 @@ var arrows = map[string][]string{
 	"workload":     {"sched", "unpack", "jobhistory", "spelling"},
 	"joblog":       {"sched"},
 	"sim":          {"sched", "workload", "theory", "priority", "spelling"}, // what a probe samples is theory's
-	"mr":           {"sched", "theory", "spelling", "joblog"},               // an engine: no policy or record
+	"mr":           {"sched", "theory", "spelling", "joblog", "safefile"},   // an engine: no policy or record
 	"yarn":         {"sched", "outlook"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
-	"submit":       {"sched", "theory", "model", "workload", "mr"},              // a cluster runs the jobs
-	"run":          {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn", "spelling"},
-	"experiment":   {"chart", "policy", "record", "run", "sim", "theory", "workload"},
+	"submit":       {"sched", "theory", "model", "workload", "mr", "safefile"},  // a cluster runs the jobs
+	"run": {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn", "spelling",
+		"safefile"},
+	"experiment": {"chart", "safefile", "policy", "record", "run", "sim", "theory", "workload"},
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",
 		"run"},
 	"cli": {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web",
-		"predict", "run", "submit", "experiment", "reproduce", "availability", "joblog", "outlook"},
+		"predict", "run", "submit", "experiment", "reproduce", "availability", "joblog", "outlook", "safefile"},
 	"cmd": {"cli", "yarn"}, // yarn/load is a program of its own
 	// bench replays the mixes of real jobs of reproduce
 	"bench": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "reproduce"},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
@@ -125,54 +126,22 @@ func whereabouts(path string) string {
 	return filepath.Clean(path)
 }
 
-// A draft is a file in the making: it gets its name when it is whole, and until then what had that name stays.
-type draft struct {
-	*os.File
-	path string
-}
+// newDraft begins an output file, which all may read that the user's umask lets.
+func newDraft(path string) (*safefile.Draft, error) { return safefile.NewDraft(path, 0o666) }
 
-func newDraft(path string) (*draft, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		return &draft{f, path}, err
-	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // the link stays
-	}
-	f, err := os.OpenFile(fmt.Sprintf("%s.%d.partial", path, os.Getpid()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	return &draft{f, path}, err
-}
-
-// keep gives the file its name.
-func (d *draft) keep() error {
-	err := d.Close()
-	if err == nil && d.Name() != d.path {
-		err = os.Rename(d.Name(), d.path)
-	}
-	if err != nil {
-		d.remove()
-		return failuref("write %s: %w", d.path, err)
+// keep gives an output file its name.
+func keep(d *safefile.Draft) error {
+	if err := d.Keep(); err != nil {
+		return failuref("%w", err)
 	}
 	return nil
 }
 
-func (d *draft) remove() {
-	if d.Name() != d.path {
-		_ = os.Remove(d.Name())
-	}
-}
-
-// drop removes the file, unless it has been kept.
-func (d *draft) drop() {
-	if d.Close() == nil { // a kept one is closed
-		d.remove()
-	}
-}
-
 // A jobTable writes what became of each job as CSV. A nil one writes nothing.
 type jobTable struct {
+	path string
 	csv  *record.JobsCSV
-	file *draft
+	file *safefile.Draft
 }
 
 // newJobTable begins a table; nil without a path. It is to be kept, and dropped in any case.
@@ -184,7 +153,7 @@ func newJobTable(path string) (*jobTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jobTable{record.NewJobsCSV(f), f}, nil
+	return &jobTable{path, record.NewJobsCSV(f), f}, nil
 }
 
 func (t *jobTable) write(row *record.JobRow) {
@@ -199,15 +168,15 @@ func (t *jobTable) keep() error {
 		return nil
 	}
 	if err := t.csv.Close(); err != nil {
-		return failuref("write %s: %w", t.file.path, err)
+		return failuref("write %s: %w", t.path, err)
 	}
-	return t.file.keep()
+	return keep(t.file)
 }
 
 // drop removes a table that was not kept.
 func (t *jobTable) drop() {
 	if t != nil {
-		t.file.drop()
+		t.file.Drop()
 	}
 }
 
@@ -238,11 +207,11 @@ func (p *product) make(a *app, fill func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
-	defer f.drop()
+	defer f.Drop()
 	if err := fill(f); err != nil {
 		return fmt.Errorf("write %s: %w", p.path, err)
 	}
-	return f.keep()
+	return keep(f)
 }
 
 // whileIn is a writer that returns the context's error once that has ended.

@@ -141,7 +141,7 @@ func writePlot(path string, c *chart.Chart) error {
 	if err != nil {
 		return failuref("%w", err)
 	}
-	defer f.drop()
+	defer f.Drop()
 	write := c.WriteSVG
 	if strings.EqualFold(filepath.Ext(path), ".png") {
 		write = c.WritePNG
@@ -152,5 +152,5 @@ func writePlot(path string, c *chart.Chart) error {
 	if err != nil {
 		return failuref("draw %s: %w", path, err)
 	}
-	return f.keep()
+	return keep(f)
 }

@@ -114,12 +114,12 @@ func writeReport(site *web.Site, path string) error {
 	if err != nil {
 		return failuref("--output: %w", err)
 	}
-	defer f.drop()
+	defer f.Drop()
 	buffered := bufio.NewWriter(f)
 	if err := errors.Join(site.WriteReport(buffered), buffered.Flush()); err != nil {
 		return failuref("--output: %w", err)
 	}
-	return f.keep()
+	return keep(f)
 }
 
 // siteOf returns a site of recorded runs as far as their records go.

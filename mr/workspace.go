@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
 // Workspace is where a job's attempts write until the job is done. Its commit makes the output directory appear
@@ -106,21 +108,17 @@ func (w *Workspace) isOutput() error {
 func (w *Workspace) claim() error {
 	path := filepath.Join(w.dir, lockFile)
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+		f, err := safefile.OpenLocked(path, 0o666)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = os.MkdirAll(w.dir, 0o777); err == nil {
 				continue
 			}
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, safefile.ErrLocked):
+			return ErrOutputBusy
+		case err != nil:
 			return err
-		}
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-			f.Close()
-			if errors.Is(err, unix.EWOULDBLOCK) {
-				return ErrOutputBusy
-			}
-			return fmt.Errorf("lock %s: %w", path, err)
 		}
 		held, err1 := f.Stat()
 		there, err2 := os.Stat(path)

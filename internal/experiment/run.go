@@ -12,10 +12,9 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/policy"
@@ -206,17 +205,16 @@ type journal struct {
 }
 
 // openJournal reads a journal and opens it to add to it. A last line that was cut off is overwritten. No other
-// process can open the journal until it is closed, because both would write to the same places. The kernel closes it
-// when the process ends.
+// process can open the journal until it is closed, because both would write to the same places.
 func openJournal(path string) (*journal, error) {
 	j := &journal{rows: map[string]Row{}}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
-	if err != nil {
+	f, err := safefile.OpenLocked(path, 0o666)
+	switch {
+	case errors.Is(err, safefile.ErrLocked):
+		return nil, fmt.Errorf("%s: another experiment writes to this folder: wait for it, or choose another folder",
+			path)
+	case err != nil:
 		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: another experiment writes to this folder (%w): wait for it, or choose "+
-			"another folder", path, err), f.Close())
 	}
 	whole := int64(0)
 	in := bufio.NewReader(f)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/chart"
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 )
 
@@ -74,25 +75,30 @@ func Write(folder string, rows []Row) error {
 		name  string
 		write func(io.Writer, []Row) error
 	}{{"results.csv", writeCSV}, {"results.parquet", writeParquet}, {"sojourn.svg", plot}} {
-		path := filepath.Join(folder, f.name)
-		file, err := os.Create(path + ".partial")
-		if err != nil {
+		if err := replace(filepath.Join(folder, f.name), rows, f.write); err != nil {
 			return err
-		}
-		err = errors.Join(f.write(file, rows), file.Close())
-		if err == nil {
-			err = os.Rename(file.Name(), path)
-		} else if errors.Is(err, chart.ErrEmpty) { // nor is there a picture of an earlier time
-			if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
-				err = nil
-			}
-		}
-		_ = os.Remove(file.Name()) // which is there only if it did not get its name
-		if err != nil {
-			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// replace writes one file. If there is nothing to draw, it removes the picture of an earlier time.
+func replace(path string, rows []Row, write func(io.Writer, []Row) error) error {
+	d, err := safefile.NewDraft(path, 0o666)
+	if err != nil {
+		return err
+	}
+	defer d.Drop()
+	err = write(d, rows)
+	if err == nil {
+		return d.Keep()
+	}
+	if errors.Is(err, chart.ErrEmpty) {
+		if err = os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }
 
 // writeCSV writes one line a run. What is not known is empty.

@@ -8,8 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -37,8 +36,7 @@ type state struct {
 	kept []*lasting
 }
 
-// openState locks a folder for one run, and makes it where it is missing. The kernel releases the lock when the process
-// ends, even if it was killed.
+// openState locks a folder for one run, and makes it where it is missing.
 func openState(folder string) (s state, err error) {
 	if folder == "" {
 		return s, nil
@@ -46,12 +44,12 @@ func openState(folder string) (s state, err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return s, fmt.Errorf("--state: %w", err)
 	}
-	if s.lock, err = os.OpenFile(filepath.Join(folder, stateLock), os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+	s.lock, err = safefile.OpenLocked(filepath.Join(folder, stateLock), 0o600)
+	switch {
+	case errors.Is(err, safefile.ErrLocked):
+		return s, fmt.Errorf("--state %s: another run uses it; give each its own folder", folder)
+	case err != nil:
 		return s, fmt.Errorf("--state: %w", err)
-	}
-	if err := unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		s.lock.Close()
-		return state{}, fmt.Errorf("--state %s: %w: another run uses it; give each its own folder", folder, err)
 	}
 	return s, nil
 }
@@ -121,16 +119,16 @@ func (l *lasting) save(synced bool) error {
 	if err != nil {
 		return fmt.Errorf("save %s: %w", l.path, err)
 	}
-	fresh := l.path + ".new"
-	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	d, err := safefile.NewDraft(l.path, 0o600)
 	if err != nil {
 		return err
 	}
-	if _, err = f.Write(text); err == nil && synced {
-		err = f.Sync()
+	defer d.Drop()
+	if _, err = d.Write(text); err == nil && synced {
+		err = d.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("save %s: %w", l.path, err)
 	}
-	return os.Rename(fresh, l.path)
+	return d.Keep()
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -58,18 +58,15 @@ func (s *Sizes) Save() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(s.path), filepath.Base(s.path)+"-*")
+	d, err := safefile.NewDraft(s.path, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), s.path)
+	defer d.Drop()
+	if _, err := d.Write(append(text, '\n')); err != nil {
+		return err
 	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the error above matters
-	}
-	return err
+	return d.Keep()
 }
 
 // Hadoop's names of the counters that are used here.

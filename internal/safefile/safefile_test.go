@@ -1,0 +1,126 @@
+package safefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// write drafts a file with a text, and keeps it if keep says so.
+func write(t *testing.T, path, text string, keep bool) {
+	t.Helper()
+	d, err := NewDraft(path, 0o640)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Drop()
+	if _, err := d.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if keep {
+		if err := d.Keep(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// holds fails the test unless a file has a text.
+func holds(t *testing.T, path, want string) {
+	t.Helper()
+	if got, err := os.ReadFile(path); string(got) != want || err != nil {
+		t.Errorf("%s has %q, %v; want %q", path, got, err, want)
+	}
+}
+
+// A draft that is not kept changes nothing, one that is kept replaces what was there, behind a link too; neither leaves
+// anything else. What a killed process of the same number left is no obstacle.
+func TestDraft(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "out"), filepath.Join(dir, "link")
+	if err := os.Symlink("out", link); err != nil {
+		t.Fatal(err)
+	}
+	left := fmt.Sprintf("%s.%d.partial", path, os.Getpid())
+	if err := os.WriteFile(left, []byte("left"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, "one", false)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a draft that was dropped is there: %v", err)
+	}
+	write(t, path, "two", true)
+	holds(t, path, "two")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+	write(t, path, "three", false)
+	holds(t, path, "two")
+	write(t, link, "four", true)
+	holds(t, path, "four")
+	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v, %v", info, err)
+	}
+	holds(t, left, "left")
+	if there, _ := filepath.Glob(filepath.Join(dir, "*")); len(there) != 3 {
+		t.Errorf("the folder has %v", there)
+	}
+}
+
+// A draft that cannot get its name leaves nothing, and the error names the file.
+func TestDraftFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	d, err := NewDraft(path, 0o666)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Drop()
+	if err := os.Mkdir(path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Keep(); err == nil {
+		t.Error("a folder was replaced")
+	}
+	if there, _ := filepath.Glob(filepath.Join(dir, "*")); len(there) != 1 {
+		t.Errorf("the folder has %v", there)
+	}
+	if _, err := NewDraft(path, 0o666); err == nil {
+		t.Error("a folder is written")
+	}
+}
+
+// Devices are written as they are.
+func TestDraftOfDevice(t *testing.T) {
+	write(t, os.DevNull, "nothing", true)
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("%s is %v, %v", os.DevNull, info, err)
+	}
+}
+
+// A locked file cannot be locked again before it is closed.
+func TestOpenLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := OpenLocked(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := OpenLocked(path, 0o600); !errors.Is(err, ErrLocked) || f != nil {
+		t.Errorf("the second lock: %v, %v", f, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenLocked(path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := OpenLocked(filepath.Join(path, "below"), 0o600); err == nil || errors.Is(err, ErrLocked) {
+		t.Errorf("below a file: %v", err)
+	}
+}

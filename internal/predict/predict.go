@@ -255,12 +255,12 @@ func average(values []float64, past [][]float64) {
 // share lays the timeline out once, with tasks that share.
 func (m *model) share() *Prediction {
 	p := &Prediction{Iterations: 1, Converged: true}
-	lines, lives := sharedTimeline(m.cluster, m.jobs, nil, m.ramp())
+	lines, courses := sharedTimeline(m.cluster, m.jobs, nil, m.ramp())
 	m.lines = lines
-	times := make([]float64, len(lives))
+	times := make([]float64, len(courses))
 	for i, line := range lines {
 		copy(m.interval[m.offset[i]:], line)
-		times[i] = lives[i].end - m.jobs[i].Submit
+		times[i] = courses[i].end - m.jobs[i].Submit
 	}
 	for i, iv := range m.interval {
 		m.response[i] = iv.End - iv.Start
@@ -268,7 +268,7 @@ func (m *model) share() *Prediction {
 	}
 	m.describe(p, m.trees(), times)
 	for i := range p.Jobs {
-		p.Jobs[i].Launched = lives[i].launched - m.jobs[i].Submit
+		p.Jobs[i].Launched = courses[i].launched - m.jobs[i].Submit
 	}
 	m.draw(p)
 	return p
@@ -298,9 +298,9 @@ func (m *model) draw(p *Prediction) {
 			}
 		}
 		mean := 0.0
-		_, lives := sharedTimeline(m.cluster, m.jobs, factors, m.ramp())
-		for i, l := range lives {
-			t := l.end - m.jobs[i].Submit
+		_, courses := sharedTimeline(m.cluster, m.jobs, factors, m.ramp())
+		for i, c := range courses {
+			t := c.end - m.jobs[i].Submit
 			times[i] = append(times[i], t)
 			mean += t / float64(len(m.jobs))
 		}

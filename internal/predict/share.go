@@ -118,7 +118,7 @@ func newSharing(c *Cluster, jobs []Job, stretch [][]float64) *sharing {
 // sharedTimeline lays out when each subtask runs, if running tasks share resources. stretch are factors on the demands
 // of each job's subtasks, and after them of its master; nil: 1. It returns the intervals of a job in the order of its
 // subtasks, and what else there is of jobs.
-func sharedTimeline(c *Cluster, jobs []Job, stretch [][]float64, r ramp) (lines [][]Interval, lives []life) {
+func sharedTimeline(c *Cluster, jobs []Job, stretch [][]float64, r ramp) (lines [][]Interval, courses []course) {
 	s := newSharing(c, jobs, stretch)
 	t := newScheduler(c, r)
 	t.sharing = s
@@ -151,13 +151,13 @@ func sharedTimeline(c *Cluster, jobs []Job, stretch [][]float64, r ramp) (lines 
 		s.settle(t.now)
 	}
 	for _, j := range t.jobs {
-		lines, lives = append(lines, j.line), append(lives, j.life)
+		lines, courses = append(lines, j.line), append(courses, j.course)
 	}
-	return lines, lives
+	return lines, courses
 }
 
-// A life is what a timeline on which tasks share knows of a job besides its subtasks.
-type life struct {
+// A course is what a timeline on which tasks share knows of a job besides its subtasks.
+type course struct {
 	submitted     bool // its master waits for a container
 	home          int  // node of its master
 	reduced       int  // reduces that have ended
@@ -230,7 +230,7 @@ func (t *scheduler) ended(p *piece) {
 	}
 	switch p.kind {
 	case masterPiece:
-		j.life.launched = t.now
+		j.course.launched = t.now
 		t.push(event{at: t.now + j.Ask, kind: arrival, job: p.job})
 	case mapPiece:
 		t.apply(event{at: t.now, kind: mapDone, job: p.job, task: p.task})
@@ -244,17 +244,17 @@ func (t *scheduler) ended(p *piece) {
 		}
 	case mergePiece:
 		t.apply(event{at: t.now, kind: reduceDone, job: p.job, task: p.task})
-		j.life.reduced++
+		j.course.reduced++
 	}
-	if len(j.completed) == j.Maps && j.life.reduced == j.Reduces && p.kind != masterPiece {
+	if len(j.completed) == j.Maps && j.course.reduced == j.Reduces && p.kind != masterPiece {
 		t.over(j)
 	}
 }
 
 // over ends a job: its master leaves when the output is committed.
 func (t *scheduler) over(j *jobState) {
-	j.life.end = t.now + j.Commit
-	t.push(event{at: j.life.end, kind: departure, job: j.index})
+	j.course.end = t.now + j.Commit
+	t.push(event{at: j.course.end, kind: departure, job: j.index})
 }
 
 // shuffleOn begins shuffle-sorts of a reduce on copiers that are free, and its merge after the last one. Those that

@@ -13,9 +13,9 @@ func sharedEnds(t *testing.T, c Cluster, jobs ...Job) (ends []float64) {
 	if err := check(&c, jobs); err != nil {
 		t.Fatal(err)
 	}
-	_, lives := sharedTimeline(&c, jobs, nil, ramp{slowStart: 1, limit: 0.5, copiers: 5})
-	for _, l := range lives {
-		ends = append(ends, l.end)
+	_, courses := sharedTimeline(&c, jobs, nil, ramp{slowStart: 1, limit: 0.5, copiers: 5})
+	for _, j := range courses {
+		ends = append(ends, j.end)
 	}
 	return ends
 }

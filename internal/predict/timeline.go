@@ -1,9 +1,11 @@
 package predict
 
 import (
-	"container/heap"
+	"cmp"
 	"math"
 	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/priority"
 )
 
 // An Interval is when and where a subtask runs on the timeline.
@@ -12,8 +14,8 @@ type Interval struct {
 	Kind       Kind
 	Node       int
 	Start, End float64 // seconds
-	// Tasks of one owner follow each other: those of a container slot, or the subtasks of one reduce, whose every
-	// copier is a lane.
+	// Intervals of one owner and lane follow each other. Owners are container slots, which have one lane, and reduces,
+	// which have a lane for each copier.
 	owner, lane int
 }
 
@@ -68,23 +70,25 @@ func newScheduler(c *Cluster, r ramp) *scheduler {
 func (t *scheduler) popBatch() {
 	t.batch = t.batch[:0]
 	for first := t.now; len(t.events) > 0 && t.events[0].at <= first+tolerance; {
-		e := heap.Pop(&t.events).(event)
+		e := t.events.Pop()
 		t.now = e.at
 		t.batch = append(t.batch, e)
 	}
 }
 
+// An eventKind says what happens on a timeline.
 type eventKind uint8
 
 const (
 	arrival    eventKind = iota // a job's master asks for containers
-	mapDone                     //
-	reduceDone                  //
+	mapDone                     // a map ends
+	reduceDone                  // a reduce ends
 	submission                  // where tasks share: a job's master waits for its container
 	asking                      // reduces are asked for
 	departure                   // where tasks share: a job's master leaves
 )
 
+// An event is something that happens to a job at an instant.
 type event struct {
 	at     float64
 	serial int // of insertion: breaks ties
@@ -93,20 +97,12 @@ type event struct {
 	task   int // map or reduce
 }
 
-type eventHeap []event
-
-func (h eventHeap) Len() int { return len(h) }
-func (h eventHeap) Less(i, j int) bool {
-	return h[i].at < h[j].at || h[i].at == h[j].at && h[i].serial < h[j].serial
-}
-func (h eventHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *eventHeap) Push(x any)   { *h = append(*h, x.(event)) }
-func (h *eventHeap) Pop() any {
-	last := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return last
+// Before reports whether e happens before o: earlier, or pushed earlier.
+func (e event) Before(o event) bool {
+	return cmp.Or(cmp.Compare(e.at, o.at), cmp.Compare(e.serial, o.serial)) < 0
 }
 
+// A nodeState is what a node's containers hold at present.
 type nodeState struct {
 	used, reduces []float64 // held by all containers, and by reduces alone
 	slots         []bool    // container numbers in use
@@ -123,6 +119,7 @@ func (n *nodeState) take() int {
 	return free
 }
 
+// A reduceState is a reduce that has a container.
 type reduceState struct {
 	number, node, slot int
 	lanes              []float64 // when each copier is free; where tasks share, 1: it is not
@@ -131,22 +128,23 @@ type reduceState struct {
 	copying            int       // where tasks share: copiers at work
 }
 
+// A jobState is how far a job has come.
 type jobState struct {
 	*Job
 	index      int
-	response   []float64
+	response   []float64 // of each subtask; nil: tasks share
 	line       []Interval
 	slot       []int // container number of each map
 	waiting    mapQueue
-	running    int
-	completed  []int // maps in order of completion
-	placed     int   // reduces
-	reduces    []*reduceState
-	active     bool
-	turnOfMaps bool    // when reduces and maps take turns: a reduce was placed last
-	asksAt     float64 // when its reduces are asked for, once enough maps have ended
+	running    int            // maps
+	completed  []int          // maps in order of completion
+	placed     int            // reduces that were given a container
+	reduces    []*reduceState // that have not ended
+	active     bool           // its master has asked for containers
+	turnOfMaps bool           // when reduces and maps take turns: a reduce was placed last
+	asksAt     float64        // when its reduces are asked for, once enough maps have ended
 
-	life life // where tasks share
+	course course // where tasks share
 }
 
 // scheduler is the state of one run of the timeline.
@@ -158,13 +156,14 @@ type scheduler struct {
 	nodes   []nodeState
 	jobs    []*jobState
 	order   []*jobState // by submission, then as given
-	events  eventHeap
-	batch   []event
-	serial  int
+	events  priority.Queue[event]
+	batch   []event // of the present instant
+	serial  int     // of the next event
 	now     float64
 	sharing *sharing // nil: a task's time is given
 }
 
+// add makes the state of a job that waits for its arrival.
 func (t *scheduler) add(index int, j *Job, response []float64) {
 	s := &jobState{
 		Job:      j,
@@ -187,19 +186,21 @@ func (t *scheduler) add(index int, j *Job, response []float64) {
 	t.order = slices.Insert(t.order, at, s)
 }
 
+// push adds an event. Its serial is set here.
 func (t *scheduler) push(e event) {
 	e.serial = t.serial
 	t.serial++
-	heap.Push(&t.events, e)
+	t.events.Push(e)
 }
 
+// apply changes the state as an event says. It grants nothing.
 func (t *scheduler) apply(e event) {
 	j := t.jobs[e.job]
 	switch e.kind {
 	case submission:
-		j.life.submitted = true
+		j.course.submitted = true
 	case departure:
-		change(t.nodes[j.life.home].used, j.Master.Size, -1)
+		change(t.nodes[j.course.home].used, j.Master.Size, -1)
 	case arrival:
 		j.active = true
 		if t.sharing != nil && j.Maps+j.Reduces == 0 {
@@ -233,7 +234,7 @@ func (t *scheduler) apply(e event) {
 // grant gives out containers until no job gets another one.
 func (t *scheduler) grant() {
 	for _, j := range t.order {
-		if j.life.submitted {
+		if j.course.submitted {
 			t.placeMaster(j)
 		}
 		for j.active {
@@ -263,11 +264,12 @@ func (t *scheduler) placeMaster(j *jobState) {
 	if node < 0 {
 		return
 	}
-	j.life.submitted, j.life.home = false, node
+	j.course.submitted, j.course.home = false, node
 	change(t.nodes[node].used, j.Master.Size, 1)
 	t.begin(j, piece{kind: masterPiece}, j.tasks(), node)
 }
 
+// fits reports whether a node has room for a container.
 func (t *scheduler) fits(size []float64, node int) bool {
 	for d, x := range size {
 		if t.nodes[node].used[d]+x > t.cluster.Nodes[node].Capacity[d]+tolerance {
@@ -277,8 +279,8 @@ func (t *scheduler) fits(size []float64, node int) bool {
 	return true
 }
 
-// leastOccupied returns the node with the smallest occupied part on which a container fits, of those given or, for
-// nil, of all; -1: none.
+// leastOccupied returns the least occupied node on which a container fits: one of those given, or, for nil, of all
+// nodes. How much of a node is occupied is the largest part over its resources. -1: the container fits on none.
 func (t *scheduler) leastOccupied(size []float64, of []int) int {
 	best, least := -1, math.Inf(1)
 	consider := func(node int) {
@@ -307,6 +309,7 @@ func (t *scheduler) leastOccupied(size []float64, of []int) int {
 	return best
 }
 
+// placeMap gives the next map of j a container, if there is room for one.
 func (t *scheduler) placeMap(j *jobState) bool {
 	if j.waiting.left == 0 {
 		return false
@@ -359,6 +362,7 @@ func (t *scheduler) allowed(j *jobState) int {
 	return int(max(0, min(least, float64(math.MaxInt32))))
 }
 
+// placeReduce gives the next reduce of j a container, if it may have one and there is room for it.
 func (t *scheduler) placeReduce(j *jobState) bool {
 	if j.placed == j.Reduces || j.placed >= t.allowed(j) {
 		return false
@@ -416,8 +420,8 @@ func (t *scheduler) early(j *jobState, node int) bool {
 	return false
 }
 
-// copy lays out the shuffle-sort of map q for a reduce that learns of it at an instant, on the lane that can begin
-// first, and the merge after the last one.
+// copy lays out the shuffle-sort of map q for a reduce that learns at an instant that q has ended. It uses the lane that
+// can begin first. After the last shuffle-sort it lays out the merge.
 func (t *scheduler) copy(j *jobState, r *reduceState, q int, at float64) {
 	if t.sharing != nil {
 		r.ready = append(r.ready, q)
@@ -441,6 +445,7 @@ func (t *scheduler) copy(j *jobState, r *reduceState, q int, at float64) {
 	}
 }
 
+// finish lays out the merge of a reduce.
 func (t *scheduler) finish(j *jobState, r *reduceState, start float64) {
 	task := j.merge(r.number)
 	line := &j.line[task]
@@ -453,91 +458,9 @@ func (t *scheduler) finish(j *jobState, r *reduceState, start float64) {
 	t.push(event{at: line.End, kind: reduceDone, job: j.index, task: r.number})
 }
 
+// change adds size to amount sign times.
 func change(amount, size []float64, sign float64) {
 	for d, x := range size {
 		amount[d] += sign * x
 	}
-}
-
-// mapQueue holds the maps of a job that have no container yet. The next one is found in O(nodes), by a list of maps
-// for each node and rack that has input of them.
-type mapQueue struct {
-	left  int
-	taken []bool
-	first int // no map before it waits
-	// maps by preferred node, ascending, from which taken ones are dropped at the front; nil: no preferences
-	on     [][]int
-	in     map[int][]int // the same by rack, where racks are known
-	prefer [][]int
-}
-
-func newMapQueue(c *Cluster, j *Job) mapQueue {
-	m := mapQueue{left: j.Maps, taken: make([]bool, j.Maps), prefer: j.Prefer}
-	if j.Prefer == nil {
-		return m
-	}
-	m.on, m.in = make([][]int, len(c.Nodes)), map[int][]int{}
-	for q, nodes := range j.Prefer {
-		for _, node := range nodes {
-			m.on[node] = append(m.on[node], q)
-			if rack := c.Nodes[node].Rack; rack != 0 && (len(m.in[rack]) == 0 || m.in[rack][len(m.in[rack])-1] != q) {
-				m.in[rack] = append(m.in[rack], q)
-			}
-		}
-	}
-	return m
-}
-
-func (m *mapQueue) take(q int) {
-	m.taken[q] = true
-	m.left--
-	for m.first < len(m.taken) && m.taken[m.first] {
-		m.first++
-	}
-}
-
-// head drops maps that are taken from the front of a list and returns its first, or -1.
-func (m *mapQueue) head(list *[]int) int {
-	for len(*list) > 0 && m.taken[(*list)[0]] {
-		*list = (*list)[1:]
-	}
-	if len(*list) == 0 {
-		return -1
-	}
-	return (*list)[0]
-}
-
-// next returns the map to place and where: the first with a preferred node that has room, else the first with such a
-// rack, else the first, on the least occupied of those nodes; node -1: none has room.
-func (m *mapQueue) next(t *scheduler, j *jobState) (q, node int) {
-	best := -1
-	for node := range m.on {
-		if q := m.head(&m.on[node]); q >= 0 && (best < 0 || q < best) && t.fits(j.MapSize, node) {
-			best = q
-		}
-	}
-	if best >= 0 {
-		return best, t.leastOccupied(j.MapSize, m.prefer[best])
-	}
-	var nodes []int
-	for node := range m.on {
-		rack := t.cluster.Nodes[node].Rack
-		list := m.in[rack]
-		if rack == 0 || len(list) == 0 || !t.fits(j.MapSize, node) {
-			continue
-		}
-		q := m.head(&list)
-		m.in[rack] = list
-		switch {
-		case q < 0:
-		case best < 0 || q < best:
-			best, nodes = q, []int{node}
-		case q == best:
-			nodes = append(nodes, node)
-		}
-	}
-	if best >= 0 {
-		return best, t.leastOccupied(j.MapSize, nodes)
-	}
-	return m.first, t.leastOccupied(j.MapSize, nil)
 }

@@ -20,13 +20,14 @@ type Cluster struct {
 	Queues  []*sched.QueueSpec `json:"queues,omitempty"` // below the root; nil: the workload's own, or none
 }
 
-// A Class is a number of nodes alike.
+// A Class is a group of equal nodes.
 type Class struct {
 	Name  string `json:"name"`
 	Count int32  `json:"count"` // nodes, 1 to MaxNodes in all classes together
-	// over which they are spread evenly, 1 to Count: racks 1 to Racks, which classes share
+	// Racks is how many racks the nodes are spread over evenly, 1 to Count. All classes number their racks from 1, and
+	// share the racks of equal numbers.
 	Racks int32 `json:"racks"`
-	// task times are divided by it; positive, 1 is the speed that a trace's times mean
+	// Speed divides the times of tasks. It is positive; 1 is the speed of the nodes on which a trace was taken.
 	Speed     float64         `json:"speed"`
 	Resources sched.Resources `json:"resources"`
 }

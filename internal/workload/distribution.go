@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -79,6 +80,44 @@ func (z *Zipf) Quantile(u float64) float64 {
 	return z.Unit * float64(min(k, n-1)+1)
 }
 
+// A family is a kind of distribution that ParseDistribution knows.
+type family struct {
+	needs, may []string // parameters that must, and that may be given
+	make       func(p map[string]float64) (Distribution, error)
+}
+
+// families are the kinds of distributions, by name.
+var families = map[string]family{
+	"uniform": {[]string{"min", "max"}, nil, func(p map[string]float64) (Distribution, error) {
+		return checked(Uniform{p["min"], p["max"]}, p["min"] >= 0 && p["min"] <= p["max"])
+	}},
+	"exponential": {[]string{"mean"}, nil, func(p map[string]float64) (Distribution, error) {
+		return checked(Exponential{p["mean"]}, p["mean"] > 0)
+	}},
+	"lognormal": {[]string{"median", "sigma"}, nil, func(p map[string]float64) (Distribution, error) {
+		return checked(Lognormal{p["median"], p["sigma"]},
+			p["median"] > 0 && p["sigma"] >= 0 && p["sigma"] <= sigmaMax)
+	}},
+	"pareto": {[]string{"min", "alpha"}, []string{"max"}, func(p map[string]float64) (Distribution, error) {
+		return checked(Pareto{p["min"], p["max"], p["alpha"]},
+			p["min"] > 0 && p["alpha"] > 0 && p["min"] < p["max"])
+	}},
+	"zipf": {[]string{"n", "s"}, []string{"unit"}, func(p map[string]float64) (Distribution, error) {
+		if n := p["n"]; n != math.Trunc(n) || math.Abs(n) > zipfMax {
+			return nil, fmt.Errorf("n must be a whole number from 1 to %d", zipfMax)
+		}
+		return NewZipf(int(p["n"]), p["s"], p["unit"])
+	}},
+}
+
+// checked returns d if its parameters are allowed, else an error that says which are.
+func checked(d Distribution, allowed bool) (Distribution, error) {
+	if !allowed {
+		return nil, fmt.Errorf("parameters must be positive, min below max, sigma at most %d", sigmaMax)
+	}
+	return d, nil
+}
+
 // ParseDistribution reads name:key=value,...: 1GiB (always that), uniform:min=0,max=2, exponential:mean=1GiB,
 // lognormal:median=256MiB,sigma=2, pareto:min=64MiB,max=1TiB,alpha=1.2, zipf:n=1000,s=1.1,unit=64MiB.
 // Numbers may be sizes.
@@ -87,64 +126,48 @@ func ParseDistribution(text string) (Distribution, error) {
 	if !ok {
 		x, err := parseScalar(text)
 		if err != nil || x < 0 {
-			return nil, fmt.Errorf(
-				"distribution %q: must be a number, a size, or one of lognormal, pareto, zipf, exponential, uniform "+
-					"with parameters",
-				text,
-			)
+			return nil, fmt.Errorf("distribution %q: must be a number, a size, or one of lognormal, pareto, zipf, "+
+				"exponential, uniform with parameters", text)
 		}
 		return Constant(x), nil
 	}
-	p := map[string]float64{"max": math.Inf(1), "unit": 1, "min": 0}
-	given := map[string]bool{}
-	for item := range strings.SplitSeq(list, ",") {
-		key, value, _ := strings.Cut(item, "=")
-		x, err := parseScalar(value)
-		if err != nil {
-			return nil, fmt.Errorf("distribution %q: %s: %w", text, key, err)
-		}
-		p[key], given[key] = x, true
-	}
-	need := map[string]string{"uniform": "min max", "exponential": "mean", "lognormal": "median sigma",
-		"pareto": "min alpha", "zipf": "n s"}[name]
-	may := need + map[string]string{"pareto": " max", "zipf": " unit"}[name]
-	if need == "" {
+	f, ok := families[name]
+	if !ok {
 		return nil, fmt.Errorf("distribution %q: %s: known are lognormal, pareto, zipf, exponential, uniform", text,
 			name)
 	}
-	for _, key := range strings.Fields(need) {
-		if !given[key] {
-			return nil, fmt.Errorf("distribution %q: needs %s", text, strings.ReplaceAll(need, " ", " and "))
-		}
-		delete(given, key)
+	p, err := f.parse(list)
+	if err != nil {
+		return nil, fmt.Errorf("distribution %q: %w", text, err)
 	}
-	for key := range given {
-		if !strings.Contains(" "+may+" ", " "+key+" ") {
-			return nil, fmt.Errorf("distribution %q: parameters must be among %s", text, may)
-		}
-	}
-	var d Distribution
-	bad := false
-	switch name {
-	case "uniform":
-		d, bad = Uniform{p["min"], p["max"]}, p["min"] < 0 || p["min"] > p["max"]
-	case "exponential":
-		d, bad = Exponential{p["mean"]}, p["mean"] <= 0
-	case "lognormal":
-		d, bad = Lognormal{p["median"], p["sigma"]}, p["median"] <= 0 || p["sigma"] < 0 || p["sigma"] > sigmaMax
-	case "pareto":
-		d, bad = Pareto{p["min"], p["max"], p["alpha"]}, p["min"] <= 0 || p["alpha"] <= 0 || p["min"] >= p["max"]
-	case "zipf":
-		if p["n"] != math.Trunc(p["n"]) || math.Abs(p["n"]) > zipfMax {
-			return nil, fmt.Errorf("distribution %q: n must be a whole number from 1 to %d", text, zipfMax)
-		}
-		return NewZipf(int(p["n"]), p["s"], p["unit"])
-	}
-	if bad {
-		return nil, fmt.Errorf("distribution %q: parameters must be positive, min below max, sigma at most %d",
-			text, sigmaMax)
+	d, err := f.make(p)
+	if err != nil {
+		return nil, fmt.Errorf("distribution %q: %w", text, err)
 	}
 	return d, nil
+}
+
+// parse reads the parameters of a distribution: key=value, with commas between them. Those that may be given, and are
+// not, have their defaults.
+func (f family) parse(list string) (p map[string]float64, err error) {
+	p = map[string]float64{"max": math.Inf(1), "unit": 1}
+	given := map[string]bool{}
+	for item := range strings.SplitSeq(list, ",") {
+		key, value, _ := strings.Cut(item, "=")
+		if p[key], err = parseScalar(value); err != nil {
+			return nil, fmt.Errorf("%s: %w", key, err)
+		}
+		if !slices.Contains(f.needs, key) && !slices.Contains(f.may, key) {
+			return nil, fmt.Errorf("parameters must be among %s", strings.Join(slices.Concat(f.needs, f.may), " "))
+		}
+		given[key] = true
+	}
+	for _, key := range f.needs {
+		if !given[key] {
+			return nil, fmt.Errorf("needs %s", strings.Join(f.needs, " and "))
+		}
+	}
+	return p, nil
 }
 
 // parseScalar reads a number or a size.

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"github.com/sojourn-sched/sojourn/internal/theory"
-	"github.com/sojourn-sched/sojourn/sched"
-)
+import "github.com/sojourn-sched/sojourn/sched"
 
 var fairCard = Card{
 	Title: "equal shares for queues and for the jobs in them, by weight, minimum shares first",
@@ -160,10 +157,7 @@ func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
 // lack returns how much of kind k must be taken back for queues that have held less than their minimum share, or than
 // threshold × their fair share, for too long. What is leaving already is subtracted.
 func (s *starvation) lack(p *sched.Plan, k sched.ResourceKind, r *reclaimer) (need float64) {
-	r.divide(p, k, func(q *sched.Queue) theory.Claim {
-		demand := float64(min(q.Demand[k], q.Max[k]))
-		return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
-	})
+	r.divide(p, k, configured(k))
 	coming := 0.0
 	for _, q := range p.Queues {
 		if q == nil || !r.isLeaf(p, q) {

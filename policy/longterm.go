@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math/bits"
 
-	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -335,10 +334,7 @@ func (r *repayment) look(p *sched.Plan, l *ledger) {
 	for k := range sched.ResourceKind(sched.NumResources) {
 		competes := r.tree.has(k) // else no task wants the kind, and no queue is short of it
 		if competes {
-			r.divide(p, k, func(q *sched.Queue) theory.Claim {
-				demand := float64(min(q.Demand[k], q.Max[k]))
-				return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
-			})
+			r.divide(p, k, configured(k))
 		}
 		need := 0.0
 		for _, q := range p.Queues {

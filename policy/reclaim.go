@@ -43,6 +43,15 @@ func (r *reclaimer) divide(p *sched.Plan, k sched.ResourceKind, claim func(*sche
 	r.below(p, p.Queues[0], claim)
 }
 
+// configured returns a claim for divide: a queue's configured weight and minimum, at most what it wants of kind k.
+func configured(k sched.ResourceKind) func(*sched.Queue) theory.Claim {
+	return func(q *sched.Queue) theory.Claim {
+		demand := float64(min(q.Demand[k], q.Max[k]))
+		return theory.Claim{Weight: q.Weight(), Min: min(float64(q.Min[k]), demand), Max: demand}
+	}
+}
+
+// below divides the share of queue q among the queues below it.
 func (r *reclaimer) below(p *sched.Plan, q *sched.Queue, claim func(*sched.Queue) theory.Claim) {
 	r.claims = r.claims[:0]
 	for _, id := range q.Children {

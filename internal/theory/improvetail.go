@@ -27,10 +27,10 @@ func (s *SlotSim) ImproveTail(start []int, fixed int, search LocalSearch) ([]int
 		if to >= from {
 			to++
 		}
-		move(tail, from, to)
+		Move(tail, from, to)
 		r := s.Run(order)
 		if better(search.Goal.Of(here), search.Goal.Of(r)) {
-			move(tail, to, from)
+			Move(tail, to, from)
 			continue
 		}
 		here = r

@@ -23,11 +23,14 @@ func newOnePass(capacity []float64, jobs int) onePass {
 	return p
 }
 
-// share sets what the next job has, and returns which fraction of its bound that is. Of what it has its fair share of,
-// the others have the same fair share as it, to the last digit: equal jobs are served equally.
+// share sets what the next job has, and returns which fraction of its bound that is.
+//
+// Where a resource limits the fraction, the job has exactly its fair share of that resource, and the fair share of the
+// jobs after it stays the same. Computing both by division would round them differently, and equal jobs would get
+// unequal amounts.
 func (p *onePass) share(bound, has []float64) (fraction float64) {
 	fraction = 1
-	limits := 0 // a bit for each resource that it has its fair share of
+	limits := 0 // a bit for each resource that limits the fraction
 	for k, most := range bound {
 		if most == 0 {
 			continue

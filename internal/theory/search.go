@@ -37,8 +37,8 @@ func (s *SlotSim) leastPossible(goal Goal) float64 {
 	return 0
 }
 
-// move takes the element at from out and puts it back at to.
-func move(order []int, from, to int) {
+// Move takes the element at from out and puts it back at to. The elements between move by one place.
+func Move(order []int, from, to int) {
 	job := order[from]
 	if from < to {
 		copy(order[from:to], order[from+1:to+1])

@@ -3,6 +3,8 @@ package malleable
 import (
 	"math"
 	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/theory"
 )
 
 // A Solution is the best schedule that Solve found.
@@ -112,28 +114,17 @@ func (k *packer) improve(order []int, value float64, effort *int) (float64, int)
 				if *effort -= 4 * n; *effort < 0 {
 					return value, moves
 				}
-				shift(order, from, to)
+				theory.Move(order, from, to)
 				if v := k.value(order); less(v, value) {
 					value, again = v, true
 					moves++
 				} else {
-					shift(order, to, from)
+					theory.Move(order, to, from)
 				}
 			}
 		}
 	}
 	return value, moves
-}
-
-// shift moves the entry at from to the place to; those between move by one.
-func shift(order []int, from, to int) {
-	job := order[from]
-	if from < to {
-		copy(order[from:to], order[from+1:to+1])
-	} else {
-		copy(order[to+1:from+1], order[to:from])
-	}
-	order[to] = job
 }
 
 // Best returns the best of all orders and its objective, and whether the search came to its end within effort steps. It

@@ -26,58 +26,19 @@ func newAdmin(f *front) *rpc.Server {
 		s.Other = availability(wire.ServiceActive)
 	}
 	s.Methods = map[string]rpc.Method{
-		"refreshNodes": rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
-			if err := admit(f, c.User); err != nil {
-				return nil, err
-			}
-			var hosts Hosts
-			if f.config.Hosts != nil {
-				var err error
-				if hosts, err = f.config.Hosts(); err != nil {
-					return nil, rpc.Errorf(classYARN, "read which hosts may have NodeManagers: %v", err)
-				}
-			}
-			return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshNodes(hosts, q), nil })
-		}),
-		"checkForDecommissioningNodes": byUser(f, operator, admin.decommissioning),
+		"refreshNodes":                 refreshNodes(f),
+		"refreshQueues":                refreshQueues(f),
+		"refreshServiceAcls":           refreshServices(f),
+		"refreshUserToGroupsMappings":  refreshGroups(f),
 		"updateNodeResource":           byUser(f, operator, admin.updateNodes),
-		"refreshUserToGroupsMappings": rpc.Handle(
-			func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
-				if err := admit(f, c.User); err != nil {
-					return nil, err
-				}
-				f.groups.forget()
-				return nil, nil
-			},
-		),
-		"getGroupsForUser": rpc.Handle(
-			func(_ context.Context, _ *rpc.Call, q *wire.GroupsWanted) (proto.Message, error) {
-				names, err := f.config.Access.Groups(q.User)
-				if err != nil {
-					return nil, rpc.Errorf(classYARN, "Groups of %s: %v", q.User, err)
-				}
-				return &wire.Groups{Names: names}, nil
-			}),
+		"checkForDecommissioningNodes": byUser(f, operator, admin.decommissioning),
+		"getGroupsForUser":             groupsOf(f),
 		"refreshSuperUserGroupsConfiguration": refreshing(f, func(_ admin, r Refreshed) {
 			f.superusers.Store(&r.Superusers)
 		}),
 		"refreshAdminAcls":          refreshing(f, admin.refreshAdmins),
 		"refreshClusterMaxPriority": refreshing(f, admin.refreshMostPriority),
 		"refreshNodesResources":     refreshing(f, admin.refreshSizes),
-		"refreshServiceAcls":        refreshServices(f),
-		"refreshQueues": rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
-			if err := admit(f, c.User); err != nil {
-				return nil, err
-			}
-			if f.config.Reread == nil {
-				return nil, notSupported("changing queues that no file says")
-			}
-			q, err := f.config.Reread()
-			if err != nil {
-				return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: %v", err)
-			}
-			return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshQueues(q) })
-		}),
 	}
 	for name, method := range s.Methods {
 		if name != "getGroupsForUser" && name != "checkForDecommissioningNodes" { // these change nothing
@@ -87,15 +48,71 @@ func newAdmin(f *front) *rpc.Server {
 	return s
 }
 
-// admit is administers for callers outside of a turn: for users who may not administer, no file is read, and they are
-// told nothing of what files say.
+// refreshNodes reads again which hosts may have NodeManagers.
+func refreshNodes(f *front) rpc.Method {
+	return rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
+		if err := admit(f, c.User); err != nil {
+			return nil, err
+		}
+		var hosts Hosts
+		if f.config.Hosts != nil {
+			var err error
+			if hosts, err = f.config.Hosts(); err != nil {
+				return nil, rpc.Errorf(classYARN, "read which hosts may have NodeManagers: %v", err)
+			}
+		}
+		return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshNodes(hosts, q), nil })
+	})
+}
+
+// refreshQueues reads the queues again.
+func refreshQueues(f *front) rpc.Method {
+	return rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
+		if err := admit(f, c.User); err != nil {
+			return nil, err
+		}
+		if f.config.Reread == nil {
+			return nil, notSupported("changing queues that no file says")
+		}
+		q, err := f.config.Reread()
+		if err != nil {
+			return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: %v", err)
+		}
+		return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshQueues(q) })
+	})
+}
+
+// refreshGroups forgets which groups users are in, so that they are looked up again.
+func refreshGroups(f *front) rpc.Method {
+	return rpc.Handle(func(_ context.Context, c *rpc.Call, _ *wire.Empty) (proto.Message, error) {
+		if err := admit(f, c.User); err != nil {
+			return nil, err
+		}
+		f.groups.forget()
+		return nil, nil
+	})
+}
+
+// groupsOf tells any caller which groups a user is in.
+func groupsOf(f *front) rpc.Method {
+	return rpc.Handle(func(_ context.Context, _ *rpc.Call, q *wire.GroupsWanted) (proto.Message, error) {
+		names, err := f.config.Access.Groups(q.User)
+		if err != nil {
+			return nil, rpc.Errorf(classYARN, "Groups of %s: %v", q.User, err)
+		}
+		return &wire.Groups{Names: names}, nil
+	})
+}
+
+// admit calls administers in a turn of its own. Methods that read files call it first, so that users who may not
+// administer learn nothing of the files.
 func admit(f *front, user string) error {
 	f.groups.meet(user)
 	_, err := f.ask(func(m *manager) (answer, error) { return nil, admin{m, user}.administers() })
 	return err
 }
 
-// administers reports, as an error, that a user may not change the cluster.
+// administers returns an error if the user may not change the cluster.
 func (o admin) administers() error {
 	if !o.m.administrates(o.user) {
 		o.m.log.refused("administration refused", "user", o.user)
@@ -104,8 +121,8 @@ func (o admin) administers() error {
 	return nil
 }
 
-// refreshNodes has other hosts be allowed. Nodes on hosts that are not any more leave; those that were leaving and are
-// allowed again stay.
+// refreshNodes replaces the hosts that are allowed. Nodes on hosts that are no longer allowed leave. Nodes that were
+// leaving, and whose hosts are allowed again, stay.
 func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	patience := time.Duration(0)
 	if q.How == wire.DecommissionGraceful {
@@ -151,21 +168,11 @@ func (o admin) refreshQueues(q Queues) (answer, error) {
 		declared := o.m.queues.leaves.byPath[path]
 		switch leaf, there := leaves.byPath[path]; {
 		case there && !leaf:
-			return nil, rpc.Errorf(
-				classYARN,
-				"Failed to refresh queues, which stay as they are: root.%s has %d applications, "+
-					"and may have queues below it when they are over",
-				path,
-				in[path],
-			)
+			return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: root.%s has "+
+				"%d applications, and may have queues below it when they are over", path, in[path])
 		case !there && declared:
-			return nil, rpc.Errorf(
-				classYARN,
-				"Failed to refresh queues, which stay as they are: root.%s has %d applications, "+
-					"and may go when they are over",
-				path,
-				in[path],
-			)
+			return nil, rpc.Errorf(classYARN, "Failed to refresh queues, which stay as they are: root.%s has "+
+				"%d applications, and may go when they are over", path, in[path])
 		}
 	}
 	o.m.queues = placement{q, leaves, o.m.queues.made}
@@ -175,7 +182,7 @@ func (o admin) refreshQueues(q Queues) (answer, error) {
 	return nil, nil
 }
 
-// updateNodes gives nodes other sizes. What then is too much is left to end by itself.
+// updateNodes gives nodes other sizes. Containers that do not fit any more go on until they end by themselves.
 func (o admin) updateNodes(q *wire.UpdateNodeResource) (answer, error) {
 	if err := o.administers(); err != nil {
 		return nil, err

@@ -32,7 +32,8 @@ func (p *properties) secureWeb() bool {
 // webName names the property, below yarn.resourcemanager., that says where REST is, and its usual port.
 func webName(p *properties) (name, port string) {
 	const open, secure = "webapp.address", "webapp.https.address"
-	p.used["yarn.resourcemanager."+open], p.used["yarn.resourcemanager."+secure] = true, true // one or the other
+	// One of them is read. The other may be there too: it is no property that is not known.
+	p.used["yarn.resourcemanager."+open], p.used["yarn.resourcemanager."+secure] = true, true
 	if p.secureWeb() {
 		return secure, "8090"
 	}

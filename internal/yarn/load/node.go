@@ -14,21 +14,21 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// A node is a NodeManager without processes: a container that it is given has ended by the next beat. As Hadoop's do,
-// it repeats what has ended until it is told that all who must know do, and waits an interval between a reply and the
-// next beat. Its goroutine owns it but for started.
+// A node is a NodeManager without processes: a container that it is given has ended by the next heartbeat. Like
+// Hadoop's, it repeats the ends of containers until the ResourceManager tells it to forget them, and waits an interval
+// between a reply and the next heartbeat. All but started belongs to the goroutine of run.
 type node struct {
 	id     wire.NodeID
 	caller *rpc.Caller
-	beat   wire.HeartbeatRequest // all of the next; Containers: what has ended and was not acknowledged
+	beat   wire.HeartbeatRequest // the next heartbeat; Containers: those that have ended and are not to be forgotten yet
 	reply  wire.HeartbeatResponse
-	at     map[wire.ContainerID]int // in beat's Containers
-	each   bool                     // a beat for each container that ends, when it ends
+	at     map[wire.ContainerID]int // indices in beat's Containers
+	each   bool                     // a heartbeat at each end of a container, as well as at intervals
 	beats  atomic.Int64
 
 	mu      sync.Mutex
 	started []wire.ContainerID
-	wake    chan struct{} // of capacity 1: something was started, and each
+	wake    chan struct{} // of capacity 1, for each: something was started
 }
 
 // firstPort is the port of node 0. No process listens there: containers are started by hand.
@@ -57,11 +57,9 @@ func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 	if r.Action != wire.NodeNormal {
 		return nil, fmt.Errorf("node %s is refused: %s", n.id, r.Diagnostics)
 	}
-	used := proto.AppendFloat(
-		proto.AppendInt32(proto.AppendInt32(nil, 1, 0), 2, 0),
-		3,
-		0,
-	) // as a node where nothing runs says
+	used := proto.AppendInt32(nil, 1, 0) // nothing runs
+	used = proto.AppendInt32(used, 2, 0)
+	used = proto.AppendFloat(used, 3, 0)
 	n.beat = wire.HeartbeatRequest{ContainerKey: r.ContainerKey, NodeKey: r.NodeKey}
 	n.beat.Status = wire.NodeStatus{
 		Node:        n.id,
@@ -72,7 +70,7 @@ func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 	return n, nil
 }
 
-// run beats until ctx is done or a beat fails.
+// run sends heartbeats until ctx is done or one fails.
 func (n *node) run(ctx context.Context, c *cluster) error {
 	interval := c.o.Beat
 	stop := context.AfterFunc(ctx, func() { n.caller.Close() })
@@ -86,14 +84,14 @@ func (n *node) run(ctx context.Context, c *cluster) error {
 			return nil
 		case <-timer.C:
 			if !n.each {
-				n.take()
+				n.endStarted()
 			}
 			began := time.Now()
-			err = n.once()
+			err = n.heartbeat()
 			c.beats.note(time.Since(began))
 			timer.Reset(interval)
 		case <-n.wake:
-			err = n.eachEnds()
+			err = n.endOneByOne()
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -117,8 +115,8 @@ func (n *node) start(id wire.ContainerID) {
 	}
 }
 
-// take ends what was started.
-func (n *node) take() {
+// endStarted ends what was started.
+func (n *node) endStarted() {
 	n.mu.Lock()
 	for _, id := range n.started {
 		n.ended(id)
@@ -127,29 +125,30 @@ func (n *node) take() {
 	n.mu.Unlock()
 }
 
+// ended adds a container that has ended to the next heartbeat.
 func (n *node) ended(id wire.ContainerID) {
 	s := &n.beat.Status
 	n.at[id] = len(s.Containers)
 	s.Containers = append(s.Containers, wire.ContainerStatus{ID: id, State: wire.ContainerComplete})
 }
 
-// eachEnds ends what was started, one container a beat.
-func (n *node) eachEnds() error {
+// endOneByOne ends what was started, one container a heartbeat.
+func (n *node) endOneByOne() error {
 	n.mu.Lock()
 	list := append([]wire.ContainerID(nil), n.started...)
 	n.started = n.started[:0]
 	n.mu.Unlock()
 	for _, id := range list {
 		n.ended(id)
-		if err := n.once(); err != nil {
+		if err := n.heartbeat(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// once beats.
-func (n *node) once() error {
+// heartbeat sends a heartbeat, and forgets the containers that the reply names.
+func (n *node) heartbeat() error {
 	n.reply = wire.HeartbeatResponse{Remove: n.reply.Remove[:0]}
 	if err := n.caller.Call("nodeHeartbeat", &n.beat, &n.reply); err != nil {
 		return err

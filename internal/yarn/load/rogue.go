@@ -15,8 +15,9 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// Beside is what honest peers waited for while rogue callers called. Honest are all nodes, which beat, and all
-// applications but the rogue ones, which ask for containers at random. A wait is from a call until its reply was read.
+// Beside says how long honest peers waited while rogue callers called. Honest peers are the nodes, which send
+// heartbeats, and the applications that are not rogue, which ask for containers at random instants. A wait is from a
+// call until its reply was read.
 type Beside struct {
 	Rogue string  `json:"rogue"` // what the rogue callers did
 	Calls int64   `json:"calls"` // of the rogue callers that were answered
@@ -48,14 +49,14 @@ func (s *stopwatch) note(d time.Duration) {
 	}
 }
 
-// start forgets what there is and keeps what comes.
+// start forgets the calls before and keeps those from now on.
 func (s *stopwatch) start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs, s.waits = true, nil
 }
 
-// stop keeps no more, and returns what there is.
+// stop ends the measurement, and returns the waits since start.
 func (s *stopwatch) stop() (w Waits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,20 +68,21 @@ func (s *stopwatch) stop() (w Waits) {
 	return w
 }
 
-// A rogue is a kind of caller that wants more than its part. A call is made as soon as the one before was answered.
+// A rogue is a kind of caller that wants more than its part. It calls again as soon as its last call was answered.
 type rogue struct {
 	name  string
-	count int // callers
+	count int  // callers
+	web   bool // it calls REST
 	// begin returns what one caller does in each of its calls, and what it does in the end.
 	begin func(ctx context.Context, c *cluster, i int) (call func() error, end func(), err error)
 }
 
-// rogues are those that are measured, each alone. The first of them is none.
+// rogues are the kinds that are measured, each alone. The first is none at all, to compare with.
 var rogues = []rogue{
-	{"none", 0, nil},
-	{"4,000 priorities changed each call", 1, manyPriorities},
-	{"one ask for all slots each call", 1, allSlots},
-	{"four pollers of /apps", 4, poller},
+	{name: "none"},
+	{name: "4,000 priorities changed each call", count: 1, begin: manyPriorities},
+	{name: "one ask for all slots each call", count: 1, begin: allSlots},
+	{name: "four pollers of /apps", count: 4, web: true, begin: poller},
 }
 
 // honestRate is how many containers a second honest applications ask for beside rogue callers.
@@ -89,7 +91,7 @@ const honestRate = 500
 // beside measures honest peers beside each kind of rogue.
 func (c *cluster) beside(ctx context.Context, r *Result) error {
 	for _, kind := range rogues {
-		if kind.name == "four pollers of /apps" && c.o.Addresses.Web == "" {
+		if kind.web && c.o.Addresses.Web == "" {
 			continue
 		}
 		b, err := c.besideOne(ctx, kind)
@@ -131,7 +133,7 @@ func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err erro
 	}
 	c.beats.start()
 	c.asks.start()
-	calls.Store(int64(kind.count)) // those that go on
+	calls.Store(int64(kind.count)) // the calls that are not answered yet
 	d, took, err := c.measure(ctx)
 	if err != nil {
 		return b, errors.Join(err, context.Cause(ctx))
@@ -141,16 +143,17 @@ func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err erro
 	return b, nil
 }
 
-// rogueMaster is an application that asks, gives back what it is granted at once, and ends in the end.
+// rogueMaster registers an application. In each call it asks for what asks adds to the request, and gives back what the
+// call before was granted. end finishes it.
 func rogueMaster(ctx context.Context, c *cluster, asks func(turn int, q *wire.AllocateRequest)) (
-	func() error, func(), error,
+	call func() error, end func(), err error,
 ) {
 	m, err := newMaster(ctx, len(c.masters), c.o)
 	if err != nil {
 		return nil, nil, err
 	}
 	turn := 0
-	call := func() error {
+	call = func() error {
 		q := wire.AllocateRequest{ResponseID: m.turn, Releases: m.surplus, Progress: 0.5}
 		asks(turn, &q)
 		turn++
@@ -164,7 +167,7 @@ func rogueMaster(ctx context.Context, c *cluster, asks func(turn int, q *wire.Al
 		}
 		return nil
 	}
-	end := func() {
+	end = func() {
 		m.caller.Call("finishApplicationMaster", &wire.FinishMasterRequest{Final: wire.Succeeded}, &wire.Empty{})
 		m.caller.Close()
 	}

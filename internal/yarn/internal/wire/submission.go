@@ -25,7 +25,7 @@ type Submission struct {
 	Label          string
 	Master         []ResourceRequest // for its ApplicationMaster (MapReduce): the one for "*" counts
 	LogAggregation proto.Raw         // for container tokens, as it came; nil: none
-	raw            proto.Raw
+	raw            proto.Raw         // the message that was read; nil: it was made here
 }
 
 func (m *Submission) Fields(f *proto.Fields) {

@@ -41,20 +41,20 @@ func (s *queueServer) serveNeediest(p *sched.Plan) bool {
 // serveQueue starts one task of a queue. The numbers are those of the algorithm.
 func (s *queueServer) serveQueue(p *sched.Plan, queue sched.QueueID) bool {
 	maps, reduces := groupOf(queue, sched.MapSlots), groupOf(queue, sched.ReduceSlots)
-	if s.start(p, maps, false, s.nearOwn) || // (1), P1
-		s.lending.mayBorrow() && s.start(p, maps, true, s.borrow) || // P2
-		s.start(p, reduces, false, s.anyOwn) { // (2)
+	if s.start(p, maps, ownSlots, s.nearOwn) || // (1), P1
+		s.lending.mayBorrow() && s.start(p, maps, lentSlots, s.borrow) || // P2
+		s.start(p, reduces, ownSlots, s.anyOwn) { // (2)
 		return true
 	}
-	if s.lending.Owed > 0 && s.start(p, reduces, true, s.anyLent) { // P3
+	if s.lending.Owed > 0 && s.start(p, reduces, lentSlots, s.anyLent) { // P3
 		s.lending.Owed--
 		return true
 	}
-	return s.start(p, maps, true, s.nearLent) || // (3)
-		s.start(p, reduces, true, s.anyLent) // (4)
+	return s.start(p, maps, lentSlots, s.nearLent) || // (3)
+		s.start(p, reduces, lentSlots, s.anyLent) // (4)
 }
 
-// start starts one task of the first stages of a group for which try can.
+// start starts one task of a group of stages, on own or lent slots: of the first stage for which try finds a slot.
 func (s *queueServer) start(p *sched.Plan, group int, lent bool, try func(*sched.Plan, *sched.Stage) bool) bool {
 	waits := &s.queues.Tree.waits
 	waits.begin(p)
@@ -95,6 +95,7 @@ func (s *queueServer) nearLent(p *sched.Plan, st *sched.Stage) bool {
 	return s.nearOrVisited(p, st, where)
 }
 
+// nearOrVisited starts a map of st on a slot near its input, or anywhere if it was looked at before in this Step.
 func (s *queueServer) nearOrVisited(p *sched.Plan, st *sched.Stage, where sched.Where) bool {
 	t := &s.queues.Tree
 	if !t.near(st) || s.visited[st.ID.Job] {
@@ -147,7 +148,7 @@ func (s *queueServer) lendToBlocked(p *sched.Plan) bool {
 
 // serveAnywhere starts one map on any slot, wherever its input is (5), and reports whether it did.
 func (s *queueServer) serveAnywhere(p *sched.Plan) bool {
-	for _, lent := range [2]bool{false, true} {
+	for _, lent := range [2]bool{ownSlots, lentSlots} {
 		if lent && !s.lending.mayLend(sched.ReduceSlots) {
 			return false
 		}

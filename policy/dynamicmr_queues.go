@@ -20,6 +20,9 @@ type slotQueues struct {
 	lent    bool // the search in progress is for tasks that would run on lent slots
 }
 
+// What is called lent has one of these values: tasks run on slots of their own kind, or on lent slots of the other kind.
+const ownSlots, lentSlots = false, true
+
 // A slotsSought is a search for tasks, to run on slots of their own kind or on lent ones.
 type slotsSought struct {
 	sought
@@ -159,7 +162,7 @@ func (q *slotQueues) pick(p *sched.Plan, c *sched.Queue, s sought) *sched.Stage 
 // ofEither calls find for maps and for reduces on their own slots, then for both on slots of the other kind that may be
 // lent, and returns the first stage found.
 func (q *slotQueues) ofEither(s slotsSought, find func(slotsSought) *sched.Stage) *sched.Stage {
-	for _, s.lent = range [2]bool{false, true} {
+	for _, s.lent = range [2]bool{ownSlots, lentSlots} {
 		for _, s.kind = range slotKinds {
 			if s.lent && !q.lending.mayLend(otherSlots(s.kind)) &&
 				(s.kind != sched.MapSlots || !q.lending.mayBorrow()) {

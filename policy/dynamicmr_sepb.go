@@ -201,13 +201,14 @@ func (s *sepb) start(p *sched.Plan) {
 		return
 	}
 	s.queues.Tree.waits.begin(p) // tells what waits
-	for _, lent := range [2]bool{false, true} {
+	for _, lent := range [2]bool{ownSlots, lentSlots} {
 		for _, k := range slotKinds {
 			s.startOf(p, k, lent)
 		}
 	}
 }
 
+// startOf starts second attempts of tasks of kind k on own or lent slots.
 func (s *sepb) startOf(p *sched.Plan, k sched.ResourceKind, lent bool) {
 	limit := int64(math.MaxInt64) // what is idle of its own kind is limit enough
 	if lent {

@@ -60,7 +60,7 @@ func (o *choices) launched(a *Attempt) {
 // Actions returns the actions chosen so far in this Step, including those of the core.
 func (p *Plan) Actions() []Action { return p.out.actions }
 
-// An As says in what a launch differs from that of Launch.
+// An As says which task LaunchAs starts, and what that holds. The zero As stands for the choices of Launch.
 type As struct {
 	Task  int32   // the task; zero: the one that View.NextTask returns
 	Shape ShapeID // the shape that the attempt holds; zero: its stage's shape

@@ -11,6 +11,7 @@ type jobTable struct {
 	ended       []*Job // to be forgotten in the next Step, once nothing of them runs
 }
 
+// get returns the row of a new job, zero but for its slot. The caller links it.
 func (t *jobTable) get() *Job {
 	if k := len(t.free); k > 0 {
 		j := t.rows[t.free[k-1]]
@@ -23,6 +24,7 @@ func (t *jobTable) get() *Job {
 	return j
 }
 
+// link puts j at the end of the order of submission.
 func (t *jobTable) link(j *Job) {
 	j.next, j.prev = -1, t.last
 	if t.last >= 0 {
@@ -35,6 +37,7 @@ func (t *jobTable) link(j *Job) {
 	t.live++
 }
 
+// unlink takes j out of the order of submission. It can still be found by its ID.
 func (t *jobTable) unlink(j *Job) {
 	if j.prev >= 0 {
 		t.rows[j.prev].next = j.next
@@ -55,6 +58,7 @@ type stageTable struct {
 	free []int32
 }
 
+// get returns the row of a new stage, zero but for its slot and the memory of its lists.
 func (t *stageTable) get() *Stage {
 	if k := len(t.free); k > 0 {
 		st := t.rows[t.free[k-1]]
@@ -114,8 +118,10 @@ func (t *attemptTable) shiftedStart(a *Attempt) Time {
 	return a.Start + t.pauses[a.ID].total
 }
 
+// chunkBits is the number of bits of a slot that say where in its chunk it is.
 const chunkBits = 10
 
+// at returns the row in a slot.
 func (t *attemptTable) at(slot int32) *Attempt {
 	return &t.chunks[slot>>chunkBits][slot&(1<<chunkBits-1)]
 }
@@ -139,6 +145,7 @@ func (t *attemptTable) get() *Attempt {
 	return a
 }
 
+// find returns the row of an attempt; nil: it was recycled, or there was never one.
 func (t *attemptTable) find(id AttemptID) *Attempt {
 	slot := id.Row()
 	if slot >= t.n {
@@ -175,6 +182,7 @@ func (l *attemptList) remove(a *Attempt, t *attemptTable) {
 	l.slots, l.gaps = kept, 0
 }
 
+// recycle frees the slots of the attempts that ended before this Step.
 func (t *attemptTable) recycle() {
 	for _, slot := range t.ended {
 		if len(t.pauses) > 0 {
@@ -217,6 +225,7 @@ func (c *cluster) submit(id JobID, spec *JobSpec) {
 	}
 }
 
+// addStage makes the row of the next stage of j.
 func (c *cluster) addStage(j *Job, spec *StageSpec) *Stage {
 	st := c.stages.get()
 	st.ID, st.Kind, st.Shape = StageID{j.ID, int32(len(j.Stages))}, spec.Kind, c.ledger.shapes.intern(spec.PerTask)

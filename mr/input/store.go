@@ -24,7 +24,7 @@ type Part struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// FilesOf returns the parts of a store as files, which Plan makes splits of. Messages call the store path.
+// FilesOf returns the parts of a store as files, which Plan makes splits of. Messages name the store path.
 func FilesOf(path string, s Store, c Config) ([]File, error) {
 	parts, err := s.Parts(splitsPerCore * max(1, c.Cores))
 	if err != nil {
@@ -40,7 +40,7 @@ func FilesOf(path string, s Store, c Config) ([]File, error) {
 
 // Stream returns text that open gives as the one split of a map task, read once from the front. Lines come as they
 // are, because the text is what another reader has made of the file: only '\n' ends a line, and a byte order mark is
-// data. Batches and messages call it path.
+// data. Batches and messages name it path.
 func Stream(path string, open func() (io.ReadCloser, error)) Split {
 	f := &File{Path: path, Size: 1, Codec: stored, part: &Part{Name: path, Bytes: 1, Open: open}}
 	return Split{Ranges: []Range{{File: f, Hi: 1}}, c: Config{OnlyLF: true, KeepMark: true}}

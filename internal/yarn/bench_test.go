@@ -189,8 +189,8 @@ func serveBench(b *testing.B) (m *manager, tracker string) {
 	return rm.front.m, rm.Addresses().Tracker
 }
 
-// BenchmarkContainer is the whole life of a container without the wire: asked for, granted with its tokens, run, over,
-// told, forgotten. Ten applications share a thousand nodes of 8 containers each; every node beats in turn, its
+// BenchmarkContainer takes containers from the ask to the end without the wire: asked for, granted with tokens, run,
+// ended, told, forgotten. Ten applications share a thousand nodes of 8 containers each; every node beats in turn, its
 // containers end at its next beat.
 func BenchmarkContainer(b *testing.B) {
 	for _, name := range []string{"fifo", "fair", "capacity", "drf"} {

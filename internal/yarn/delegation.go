@@ -13,7 +13,7 @@ import (
 // may be.
 const (
 	tokenRenewal    = 24 * time.Hour
-	tokenLife       = 7 * 24 * time.Hour
+	tokenLifetime   = 7 * 24 * time.Hour
 	mostDelegations = 100_000
 	mostOfOwner     = 20_000 // of one user
 )
@@ -57,7 +57,7 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 			Owner:    u.user,
 			Renewer:  u.m.config.Security.short(q.Renewer),
 			Issued:   u.m.millis(),
-			Most:     u.m.now.Add(tokenLife).UnixMilli(),
+			Most:     u.m.now.Add(tokenLifetime).UnixMilli(),
 			Sequence: d.last,
 			Key:      d.keys.Current().ID,
 		},

@@ -519,7 +519,7 @@ func (s *stock) nodeLost(all *stock) {
 	if r = s.newest(); r.Attempt.Attempt != 1 || r.Final != wire.Succeeded {
 		s.t.Errorf("report %+v", r)
 	}
-	all.startNode(lost) // it clears what its former life left
+	all.startNode(lost) // it clears what it left when it was killed
 	s.untilNodes(2)
 }
 

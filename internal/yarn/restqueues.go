@@ -43,8 +43,8 @@ type queueApps struct {
 	SparedWithin bool       `json:"intraQueuePreemptionDisabled" xml:"intraQueuePreemptionDisabled"`
 	Priority     int32      `json:"defaultPriority" xml:"defaultPriority"`
 	ByItself     bool       `json:"isAutoCreatedLeafQueue" xml:"isAutoCreatedLeafQueue"`
-	MostLife     int64      `json:"maxApplicationLifetime" xml:"maxApplicationLifetime"`
-	Life         int64      `json:"defaultApplicationLifetime" xml:"defaultApplicationLifetime"`
+	MostLifetime int64      `json:"maxApplicationLifetime" xml:"maxApplicationLifetime"`
+	Lifetime     int64      `json:"defaultApplicationLifetime" xml:"defaultApplicationLifetime"`
 }
 
 type queueUsers struct {
@@ -192,8 +192,8 @@ func bodyOfQueues(m *manager, q *wire.QueueInfo, uses map[string]queueUse) queue
 		MastersPart:  decimal(queue.Spec.Masters),
 		Spared:       q.PreemptionDisabled,
 		SparedWithin: true,
-		MostLife:     -1,
-		Life:         -1,
+		MostLifetime: -1,
+		Lifetime:     -1,
 	}
 	use, masters := uses[m.core.Path(queue)], sched.Resources{}
 	for _, name := range slices.Sorted(maps.Keys(use)) {

@@ -174,9 +174,9 @@ type Job struct {
 	Interval time.Duration // between beats
 }
 
-// Run is the life of the job's ApplicationMaster, as Hadoop's own are written: asks are absolute, surplus is given
-// back, what did not succeed is asked for again. Told that it is not registered, it registers again and says again all
-// that it wants. It returns how many containers it was given.
+// Run runs the job as Hadoop's own ApplicationMasters do: asks are absolute, surplus is given back, and tasks that did
+// not succeed are asked for again. If the ResourceManager says that the ApplicationMaster is not registered, it
+// registers again and repeats all asks. Run returns how many containers it was given.
 func (j *Job) Run(ctx context.Context, m *Master) (given int, err error) {
 	defer m.Close()
 	if _, err := m.Register(ctx); err != nil {

@@ -36,7 +36,7 @@ func ParseApplicationID(s string) (ApplicationID, error) {
 	return ApplicationID{}, fmt.Errorf("application id %q: must be like application_1700000000000_0001", s)
 }
 
-// An AttemptID names one life of an application's ApplicationMaster, from 1.
+// An AttemptID names an attempt of an application: one run of its ApplicationMaster, from 1.
 type AttemptID struct {
 	App     ApplicationID
 	Attempt int32

@@ -20,7 +20,7 @@ type slotQueues struct {
 	lent    bool // the search in progress is for tasks that would run on lent slots
 }
 
-// What is called lent has one of these values: tasks run on slots of their own kind, or on lent slots of the other kind.
+// Values of fields and parameters named lent: tasks run on slots of their own kind, or on lent slots of the other kind.
 const ownSlots, lentSlots = false, true
 
 // A slotsSought is a search for tasks, to run on slots of their own kind or on lent ones.

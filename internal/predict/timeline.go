@@ -420,8 +420,8 @@ func (t *scheduler) early(j *jobState, node int) bool {
 	return false
 }
 
-// copy lays out the shuffle-sort of map q for a reduce that learns at an instant that q has ended. It uses the lane that
-// can begin first. After the last shuffle-sort it lays out the merge.
+// copy lays out the shuffle-sort of map q for a reduce that learns at an instant that q has ended. It uses the lane
+// that can begin first. After the last shuffle-sort it lays out the merge.
 func (t *scheduler) copy(j *jobState, r *reduceState, q int, at float64) {
 	if t.sharing != nil {
 		r.ready = append(r.ready, q)

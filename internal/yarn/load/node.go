@@ -20,7 +20,7 @@ import (
 type node struct {
 	id     wire.NodeID
 	caller *rpc.Caller
-	beat   wire.HeartbeatRequest // the next heartbeat; Containers: those that have ended and are not to be forgotten yet
+	beat   wire.HeartbeatRequest // the next heartbeat; Containers: those that have ended, until they may be forgotten
 	reply  wire.HeartbeatResponse
 	at     map[wire.ContainerID]int // indices in beat's Containers
 	each   bool                     // a heartbeat at each end of a container, as well as at intervals

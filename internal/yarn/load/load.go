@@ -92,7 +92,9 @@ type Saturated struct {
 }
 
 // Poisson is a ResourceManager with room, whose applications ask for one container at a time, at random. A wait is from
-// when a task arrived at its ApplicationMaster until that had a container for it.
+// when a task arrived at its ApplicationMaster until that had a container for it. Calls are the ResourceManager's part of
+// the waits. The rest is the task's wait for its ApplicationMaster's next call, which comes late where processors are
+// short.
 type Poisson struct {
 	Rate      float64 `json:"rate"` // asks a second
 	Asks      int     `json:"asks"`
@@ -100,6 +102,7 @@ type Poisson struct {
 	P99       float64 `json:"p99_ms"`
 	Processor float64 `json:"processor_us"` // of the ResourceManager, for each ask
 	Late      int     `json:"late"`         // asks without a container at the end
+	Calls     Waits   `json:"calls"`        // of ApplicationMasters, from a call until its reply was read
 }
 
 // Idle is a ResourceManager whose nodes have nothing to say.
@@ -309,10 +312,12 @@ func (c *cluster) poisson(ctx context.Context, r *Result) error {
 	if err := wait(ctx, c.o.Settle); err != nil {
 		return err
 	}
+	c.asks.start()
 	d, took, err := c.measure(ctx)
 	if err != nil {
 		return err
 	}
+	r.Poisson.Calls = c.asks.stop()
 	c.phase.Store(&phase{kind: quiet})
 	if err := wait(ctx, c.o.Settle); err != nil {
 		return err

@@ -3,10 +3,12 @@ package load_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,15 +18,19 @@ import (
 	"github.com/sojourn-sched/sojourn/policy"
 )
 
-// TestMain lets the test binary be the echo that Run starts.
+// TestMain lets the test binary be the echo and the beats that Run starts, and sojourn-load itself.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "echo" {
-		if err := load.Main(context.Background(), os.Args[1:], os.Stdout); err != nil {
-			os.Exit(1)
-		}
-		return
+	args, before := os.Args[1:], []string(nil)
+	if len(args) > 0 && args[0] == "load" {
+		args, before = args[1:], args[:1]
 	}
-	os.Exit(m.Run())
+	if before == nil && (len(args) == 0 || args[0] != "echo" && args[0] != "beat") {
+		os.Exit(m.Run())
+	}
+	if err := load.Main(context.Background(), args, os.Stdout, before...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // serve is a ResourceManager until the test ends.
@@ -102,6 +108,9 @@ func TestRun(t *testing.T) {
 			if p := r.Poisson; p.Asks > 0 && (p.P50 <= 0 || p.P99 < p.P50) {
 				t.Errorf("each %v: waits for containers are impossible: %+v", each, p)
 			}
+			if w := r.Poisson.Calls; w.Count > 0 && (w.P50 <= 0 || w.P99 < w.P50 || w.Most < w.P99) {
+				t.Errorf("each %v: waits for replies are impossible: %+v", each, w)
+			}
 			if j := r.Saturated.Fairness; j > 1 {
 				t.Errorf("each %v: Jain's index is %g", each, j)
 			}
@@ -113,7 +122,7 @@ func TestRun(t *testing.T) {
 				return fmt.Sprintf("nothing was done: %+v", s)
 			case s.Fairness < 0.5: // three applications alike under fair: far from 1/3
 				return fmt.Sprintf("Jain's index is %g", s.Fairness)
-			case p.Asks == 0:
+			case p.Asks == 0 || p.Calls.Count == 0:
 				return fmt.Sprintf("asks were not answered: %+v", p)
 			case i.Beats == 0 || i.Processor <= 0 || i.Echo <= 0 || i.Sent < 100 || i.Received < 20:
 				return fmt.Sprintf("no beats: %+v", i)
@@ -144,6 +153,43 @@ func TestBesideRogues(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// A node and an application take one open file each. The echo takes none more, although it has as many connections.
+func TestFewFiles(t *testing.T) {
+	const nodes, apps, files = 60, 3, 60 + 3 + 32
+	limited := func(args string) (stdout, stderr string, err error) {
+		var out, said strings.Builder
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(files),
+			os.Args[0], "load")
+		cmd.Args = append(cmd.Args, strings.Fields(args)...)
+		cmd.Stdout, cmd.Stderr = &out, &said
+		err = cmd.Run()
+		return out.String(), said.String(), err
+	}
+	_, said, err := limited(fmt.Sprintf("-nodes %d -apps %d -tracker x -master x -client x", nodes+1, apps))
+	if want := fmt.Sprintf("%d open files are needed, and this process may have %d", files+1, files); err == nil ||
+		!strings.Contains(said, want) {
+		t.Errorf("one node too many: %v, %s, want %q", err, said, want)
+	}
+	for measure := 300 * time.Millisecond; ; measure *= 2 { // a busy machine makes the test slower, not wrong
+		at := serve(t)
+		out, said, err := limited(fmt.Sprintf("-nodes %d -apps %d -tracker %s -master %s -client %s -pid %d -slots 4 "+
+			"-beat 50ms -calls 20ms -warm 100ms -measure %v -settle %v -json",
+			nodes, apps, at.Tracker, at.Master, at.Client, os.Getpid(), measure, measure/3))
+		var r load.Result
+		if err == nil {
+			if err = json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatal(err)
+			}
+			if r.Nodes == nodes && r.Idle.Echo > 0 {
+				return
+			}
+		}
+		if strings.Contains(said, "too many open files") || measure > time.Minute {
+			t.Fatalf("measured for %v: %v, %s, %+v", measure, err, said, r.Idle)
+		}
+	}
 }
 
 func TestRunNobodyThere(t *testing.T) {

@@ -10,18 +10,27 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// Main is the command line: flags in, a table or a JSON document out. With "echo TAKE GIVE" it is Echo. Before stands
-// before arguments where the program is more than this.
+// Main is the command line: flags in, a table or a JSON document out. With "echo TAKE GIVE" it is Echo, with "beat
+// ADDRESS COUNT EVERY SEND RECEIVE" Beat. Before stands before arguments where the program is more than this.
 func Main(ctx context.Context, args []string, out io.Writer, before ...string) error {
-	if len(args) == 3 && args[0] == "echo" {
-		take, err := strconv.Atoi(args[1])
-		give, err2 := strconv.Atoi(args[2])
+	switch {
+	case len(args) == 3 && args[0] == "echo":
+		n, err := numbers(args[1:])
+		if err != nil {
+			return err
+		}
+		return Echo(n[0], n[1])
+	case len(args) == 6 && args[0] == "beat":
+		every, err := time.ParseDuration(args[3])
+		n, err2 := numbers([]string{args[2], args[4], args[5]})
 		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		return Echo(take, give)
+		return Beat(args[1], n[0], every, n[1], n[2])
 	}
 	o, s := Options{self: before}, Server{}
 	f := flag.NewFlagSet("sojourn-load", flag.ContinueOnError)
@@ -66,6 +75,9 @@ func Main(ctx context.Context, args []string, out io.Writer, before ...string) e
 	case s.Scheduler != "capacity" && s.Scheduler != "fair":
 		return fmt.Errorf("-scheduler %s: must be capacity or fair", s.Scheduler)
 	}
+	if err := enough(o.Nodes, o.Apps, s.Sojourn != ""); err != nil {
+		return err
+	}
 	started := s.Sojourn != "" || s.Jars != ""
 	if !started && (o.Addresses.Tracker == "" || o.Addresses.Master == "" || o.Addresses.Client == "") {
 		return errors.New(
@@ -99,6 +111,37 @@ func Main(ctx context.Context, args []string, out io.Writer, before ...string) e
 	return nil
 }
 
+// numbers reads words that are numbers.
+func numbers(words []string) (list []int, err error) {
+	for _, w := range words {
+		n, err := strconv.Atoi(w)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
+	}
+	return list, nil
+}
+
+// otherFiles is how many files this process has open beside the connections of nodes and applications.
+const otherFiles = 32
+
+// enough returns an error if this process may not have as many files open as the load needs: a connection for each node
+// and for each application. This project's ResourceManager gives half of its files to nodes and a sixteenth to
+// applications; where it is started here, it may have as many as this process.
+func enough(nodes, apps int, starts bool) error {
+	need := nodes + apps + otherFiles
+	if starts {
+		need = max(need, 2*nodes, 16*apps)
+	}
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur >= uint64(need) {
+		return err
+	}
+	return fmt.Errorf("-nodes %d, -apps %d: %d open files are needed, and this process may have %d: raise ulimit -n",
+		nodes, apps, need, l.Cur)
+}
+
 // mostNodes is how many addresses and ports there are for them.
 const mostNodes = 50_000
 
@@ -130,6 +173,7 @@ func (r *Result) print(w io.Writer) {
 		p.Processor,
 		p.Late,
 	)
+	fmt.Fprintf(w, "           of that, a call of an ApplicationMaster took %s\n", p.Calls)
 	i := r.Idle
 	fmt.Fprintf(
 		w,

@@ -138,9 +138,12 @@ func (m *manager) restoreApp(s *savedApp) {
 	if app.state >= wire.AppFinished {
 		app.over, app.progress = true, 1
 		m.apps.letGo(app)
-		app.save()
+		changed := s.launch
 		if a := app.current(); a != nil && !a.ended() {
-			a.state = attemptStates[app.state]
+			a.state, changed = attemptStates[app.state], true
+		}
+		if changed { // else a restart would write all applications that are over again before it serves
+			app.save()
 		}
 		m.apps.gone++
 		return

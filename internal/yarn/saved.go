@@ -202,6 +202,8 @@ type savedApp struct {
 	Others      wire.Others    // seconds of other kinds, likewise
 	Parts       int32          // of attempts, which are stored apart
 	Attempts    []savedAttempt // those after them
+
+	launch bool // Submission is whole, by a value of its own
 }
 
 func (m *savedApp) Fields(f *proto.Fields) {
@@ -445,7 +447,7 @@ func (m *savedApp) merge(launch []byte) error {
 		return err
 	}
 	s.Name, s.Type, s.Priority = m.Submission.Name, m.Submission.Type, m.Submission.Priority
-	m.Submission = s
+	m.Submission, m.launch = s, true
 	return nil
 }
 

@@ -3,6 +3,7 @@ package yarn
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,16 +12,17 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// A memory keeps the values of a store, and the size of what was written last.
+// A memory keeps the values of a store, and the size and the names of what was written last.
 type memory struct {
 	values  map[string][]byte
 	written int
+	names   []string // sorted
 }
 
 func (k *memory) Close() error { return nil }
 
 func (k *memory) Commit(batch map[string][]byte) error {
-	k.written = 0
+	k.written, k.names = 0, slices.Sorted(maps.Keys(batch))
 	for name, value := range batch {
 		k.written += len(value)
 		if k.values[name] = value; value == nil {
@@ -143,5 +145,45 @@ func TestAttemptsInOneValue(t *testing.T) {
 	delete(again.values, oldName(1, name))
 	if _, err := readPast(again.values); err == nil || !strings.Contains(err.Error(), "part 2 of") {
 		t.Errorf("without a part: %v", err)
+	}
+}
+
+// A restart writes its life, its keys, and what changes by it: an application whose ApplicationMaster had said that it
+// is over is over now. Those that were over before stay as they are, however many they are.
+func TestRestartWritesLittle(t *testing.T) {
+	const over = 100
+	f, k := newFleet(t, 4), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	for range over {
+		app := f.submitOne(true)
+		f.do(func(*manager) (answer, error) { app.end(wire.AppKilled, outcome{wire.Killed, ""}); return nil, nil })
+	}
+	runs, leaving := f.submitOne(false), f.submitOne(false)
+	f.do(func(m *manager) (answer, error) {
+		am := master{m, leaving.current()}
+		if _, err := am.register(&wire.RegisterMasterRequest{}); err != nil {
+			return nil, err
+		}
+		return am.finish(&wire.FinishMasterRequest{Final: wire.Succeeded})
+	})
+	if runs.over || leaving.over || leaving.state != wire.AppFinished || len(k.values) != over+4 {
+		t.Fatalf("%d values, the last two applications are %s and %s", len(k.values), runs.state, leaving.state)
+	}
+
+	again, later := newFleet(t, 0), &memory{values: maps.Clone(k.values)}
+	p, err := readPast(k.values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keepIn(t, again.m, later)
+	again.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	last := savedName(leaving.id)
+	want := []string{nameApp + last, nameKeys, nameLaunch + last, nameLife}
+	if !slices.Equal(later.names, want) {
+		t.Errorf("%d values are written, want %q: %.300q", len(later.names), want, later.names)
+	}
+	if app := again.m.apps.byID[leaving.id]; !app.over || app.current().state != wire.AttemptFinished ||
+		len(again.m.apps.list) != over+2 || again.m.apps.gone != over+1 {
+		t.Errorf("%d applications, %d over, the last in state %s", len(again.m.apps.list), again.m.apps.gone, app.state)
 	}
 }

@@ -329,15 +329,23 @@ const firstPort, mostPorts = 20_000, 12_000
 
 func newPorts() *ports { return &ports{last: os.Getpid() % mostPorts} }
 
-// take returns the next address.
+// take returns the next address. The UDP port of the same number, which no server here uses, is held until the test
+// ends, so that no other test takes the address, in this process or in another one.
 func (p *ports) take(t *testing.T) string {
 	t.Helper()
 	for range mostPorts {
 		p.last = (p.last + 1) % mostPorts
-		if ln, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+p.last)); err == nil {
-			ln.Close()
-			return ln.Addr().String()
+		address := fmt.Sprintf("127.0.0.1:%d", firstPort+p.last)
+		held, err := net.ListenPacket("udp", address)
+		if err != nil {
+			continue
 		}
+		if ln, err := net.Listen("tcp", address); err == nil {
+			ln.Close()
+			t.Cleanup(func() { held.Close() })
+			return address
+		}
+		held.Close()
 	}
 	t.Fatal("no port is free")
 	return ""
@@ -347,6 +355,20 @@ func (p *ports) take(t *testing.T) string {
 func (p *ports) addresses(t *testing.T) Addresses {
 	t.Helper()
 	return Addresses{p.take(t), p.take(t), p.take(t), p.take(t), p.take(t)}
+}
+
+// Tests that run at the same time have no port in common, although their servers do not listen yet.
+func TestPortsAreOneTests(t *testing.T) {
+	a, b := newPorts(), newPorts()
+	seen := map[string]bool{}
+	for range 20 {
+		for _, at := range []string{a.take(t), b.take(t)} {
+			if seen[at] {
+				t.Fatalf("%s is given twice", at)
+			}
+			seen[at] = true
+		}
+	}
 }
 
 // writeSite writes a cluster's configuration.

@@ -20,7 +20,8 @@ const capacityFile = "capacity-scheduler.xml"
 //	    .root.etl.capacity = 40                              percent of the one above; 2w: a weight;
 //	                                                         [memory=10240,vcores=12]: amounts
 //	    .root.etl.maximum-capacity = 60                      the same without weights; 100 or -1: none
-//	    .root.etl.state = STOPPED                            takes no new applications
+//	    .root.etl.state = STOPPED                            takes no new applications, nor do those below it; and
+//	                                                         .root.state
 //	    .root.etl.acl_submit_applications = ana,bo etl       users, a space, groups; and acl_administer_queue
 //	    .root.etl.maximum-am-resource-percent = 0.2          part that ApplicationMasters may hold; without root.etl:
 //	                                                         of queues that do not say
@@ -29,8 +30,10 @@ const capacityFile = "capacity-scheduler.xml"
 // As in Hadoop, percentages of siblings make up 100, and siblings that have weights all have.
 func (p *properties) capacityQueues() (q Queues) {
 	p.capacityAccess("root", &q)
+	p.capacityState("root", &q)
 	if !p.has(capacityPrefix + "root.queues") { // there is one then
 		p.capacityAccess("root."+sched.DefaultQueue, &q)
+		p.capacityState("root."+sched.DefaultQueue, &q)
 		return q
 	}
 	if mapped := capacityPrefix + "queue-mappings"; p.text(mapped, "") != "" {
@@ -62,13 +65,7 @@ func (p *properties) capacityBelow(path string, depth int, q *Queues) (list []*s
 		p.capacityOf(below, s)
 		s.Masters = cmp.Or(p.masters(capacityPrefix+below+"."+mastersPart), p.masters(capacityPrefix+mastersPart))
 		p.capacityAccess(below, q)
-		switch state := p.text(capacityPrefix+below+".state", "RUNNING"); strings.ToUpper(state) {
-		case "RUNNING":
-		case "STOPPED":
-			q.Stopped = append(q.Stopped, strings.TrimPrefix(below, "root."))
-		default:
-			p.fail(capacityPrefix+below+".state", "RUNNING or STOPPED")
-		}
+		p.capacityState(below, q)
 		switch order := p.text(capacityPrefix+below+".ordering-policy", ""); order {
 		case "", "fifo", "utilization", "priority-utilization", "fifo-with-partitions", "fifo-for-pending-apps":
 		case "fair":
@@ -93,6 +90,23 @@ func (p *properties) capacityAccess(path string, q *Queues) {
 	submit, a := list("acl_submit_applications")
 	administer, b := list("acl_administer_queue")
 	q.said(strings.TrimPrefix(strings.TrimPrefix(path, "root"), "."), QueueAccess{submit, administer}, [2]bool{a, b})
+}
+
+// capacityState reads whether a queue takes new applications. It is called for a queue after the queues above it. As in
+// Hadoop, a queue below a STOPPED one must not say that it is RUNNING.
+func (p *properties) capacityState(path string, q *Queues) {
+	name, below := capacityPrefix+path+".state", strings.TrimPrefix(strings.TrimPrefix(path, "root"), ".")
+	if !p.has(name) {
+		return
+	}
+	switch state := strings.ToUpper(p.text(name, "")); {
+	case state == "STOPPED":
+		q.Stopped = append(q.Stopped, below)
+	case state != "RUNNING":
+		p.fail(name, "RUNNING or STOPPED")
+	case q.stopped(below):
+		p.fail(name, "STOPPED, or not said, as a queue above it is STOPPED")
+	}
 }
 
 // spared reads whether nothing is taken back from a queue: by its own property, else by that of a queue above.

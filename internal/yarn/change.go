@@ -2,7 +2,6 @@ package yarn
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +45,7 @@ func (u client) move(q *wire.Move) (answer, error) {
 	switch {
 	case !ok:
 		return nil, rpc.Errorf(classYARN, "Failed to move %s to queue %s: there is no such leaf queue", q.ID, q.Queue)
-	case slices.Contains(u.m.queues.Stopped, path):
+	case u.m.queues.stopped(path):
 		return nil, rpc.Errorf(classYARN, "Failed to move %s to queue %s: it is STOPPED", q.ID, q.Queue)
 	}
 	if !u.m.maySubmit(u.user, path) {

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"errors"
 	"iter"
 	"net"
 	"slices"
@@ -63,7 +64,11 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	size, ok := s.MasterResource()
 	access, length := accessOf(s.Launch.ACLs())
 	unplaced := checkMaster(s)
-	switch err := u.m.config.Sizes.check(size, askable(u.m)); {
+	err := u.m.config.Sizes.check(size, askable(u.m))
+	if err == nil && !ok && !s.Unmanaged {
+		err = errors.New("no resources are asked for it")
+	}
+	switch {
 	case !u.m.gave(s.ID):
 		return nil, rpc.Errorf(
 			classYARN,
@@ -78,7 +83,7 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 		)
 	case u.user == "":
 		return nil, rpc.Errorf(classAccess, "Failed to submit application %s: no user", s.ID)
-	case !ok && !s.Unmanaged || err != nil:
+	case err != nil:
 		return nil, rpc.Errorf(
 			classInvalidResource,
 			"Invalid resource request, failed to submit application %s: its ApplicationMaster: %v",

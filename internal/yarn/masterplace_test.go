@@ -91,6 +91,7 @@ func TestMasterRequestsAreRefused(t *testing.T) {
 		change      func(*wire.Submission)
 		class, want string
 	}{
+		{func(*wire.Submission) {}, classInvalidResource, "its ApplicationMaster: no resources are asked for it"},
 		{label, classInvalidLabel, "node label not enabled but request contains label expression"},
 		{func(s *wire.Submission) { masterOn(true, wire.Anywhere)(s) }, classInvalidResource,
 			"Invalid resource request, only one resource request with * is allowed"},

@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -136,7 +135,7 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 		Path:               path,
 		Capacity:           c.own,
 		Max:                c.most,
-		Stopped:            slices.Contains(m.queues.Stopped, below),
+		State:              wire.QueueRunning,
 		PreemptionDisabled: true,
 		Scheduler:          "CapacityScheduler",
 		Apps:               t.apps[below],
@@ -159,6 +158,11 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 	s := &info.Statistics
 	if counted := t.counts[below]; counted != nil {
 		*s = *counted
+	}
+	if m.queues.stopped(below) {
+		if info.State = wire.QueueStopped; s.Pending+s.Running > 0 {
+			info.State = wire.QueueDraining
+		}
 	}
 	free, waits := most.Sub(queue.Used), queue.Demand.Sub(queue.Used)
 	s.FreeMemory, s.FreeVCores = max(0, free[sched.Memory]), max(0, free[sched.VCores])

@@ -14,7 +14,7 @@ import (
 // Queues are the queues of a cluster's configuration.
 type Queues struct {
 	Tree    []*sched.QueueSpec     // below the root; nil: one queue, named default
-	Stopped []string               // dotted paths, below the root, of queues that take no new applications
+	Stopped []string               // dotted paths, below the root, of queues that are STOPPED; "" is the root
 	Rules   []Rule                 // say to which queue an application goes; nil: to the queue that it names
 	Access  map[string]QueueAccess // by dotted path below the root, for queues with access lists; "" is the root
 }
@@ -43,6 +43,14 @@ const (
 func (q Queues) Specs() []*sched.QueueSpec {
 	q.withDefaults()
 	return q.Tree
+}
+
+// stopped reports whether a queue takes no new applications, because it is STOPPED or a queue above it is. "" is the
+// root.
+func (q *Queues) stopped(path string) bool {
+	return slices.ContainsFunc(q.Stopped, func(one string) bool {
+		return one == "" || one == path || strings.HasPrefix(path, one+".")
+	})
 }
 
 func (q *Queues) withDefaults() {
@@ -162,7 +170,7 @@ func (q *placement) place(user, named string) (string, error) {
 			ok = q.room(found)
 		}
 		switch {
-		case ok && slices.Contains(q.Stopped, found):
+		case ok && q.stopped(found):
 			return "", fmt.Errorf("queue root.%s is STOPPED and takes no new applications", found)
 		case ok:
 			return found, nil

@@ -124,9 +124,13 @@ func TestCapacityRefused(t *testing.T) {
 			"in MiB",
 		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=50": "must be at least the queue's " +
 			"capacity, 100",
-		"root.queues=a,a\nroot.a.capacity=50":                               "a is there twice",
-		"root.queues=a.b\nroot.a.b.capacity=100":                            "without dots",
-		"root.queues=a\nroot.a.capacity=100\nroot.a.state=ASLEEP":           "must be RUNNING or STOPPED",
+		"root.queues=a,a\nroot.a.capacity=50":                     "a is there twice",
+		"root.queues=a.b\nroot.a.b.capacity=100":                  "without dots",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.state=ASLEEP": "must be RUNNING or STOPPED",
+		"root.queues=a\nroot.a.capacity=100\nroot.state=ASLEEP":   "root.state is \"ASLEEP\": must be RUNNING",
+		"root.state=STOPPED\nroot.queues=a\nroot.a.capacity=100\nroot.a.state=RUNNING": "root.a.state is " +
+			"\"RUNNING\": must be STOPPED, or not said, as a queue above it is STOPPED",
+		"root.state=STOPPED\nroot.default.state=RUNNING":                    "root.default.state is \"RUNNING\"",
 		"root.queues=a\nroot.a.capacity=NaN":                                "percent up to 100",
 		"root.queues=a\nroot.a.capacity=100\nroot.a.ordering-policy=random": "must be fifo or fair",
 		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=g:staff:a":      "groups are not known here",
@@ -235,10 +239,14 @@ func TestPlace(t *testing.T) {
 			{By: ByDefault, Queue: "default"},
 		},
 	}
+	above, all := capacity, capacity
+	above.Stopped, all.Stopped = []string{"a"}, []string{""}
 	for _, c := range []struct {
 		q           *Queues
 		named, want string // a want that begins with ! is part of the error
 	}{
+		{&above, "a.x", "!root.a.x is STOPPED"}, {&above, "b.x", "b.x"}, {&above, "default", "default"},
+		{&all, "a.x", "!root.a.x is STOPPED"}, {&all, "", "!root.default is STOPPED"},
 		{&capacity, "", "default"}, {&capacity, "root.a.y", "a.y"}, {&capacity, "y", "a.y"}, {&capacity, "a.x", "a.x"},
 		{&capacity, "x", "!several, root.a.x and root.b.x"},
 		{&capacity, "a", "!no such leaf"}, {&capacity, "nowhere", "!no such leaf"},
@@ -254,6 +262,50 @@ func TestPlace(t *testing.T) {
 			!fails && (err != nil || got != c.want) {
 			t.Errorf("%q goes to %q, %v; want %s", c.named, got, err, c.want)
 		}
+	}
+}
+
+// While the root is STOPPED no queue takes applications. What lives goes on: until it has ended, the queues drain.
+func TestStoppedRoot(t *testing.T) {
+	config, _, err := Site(withFile(t, "", capacityFile, capacityXML("root.state=STOPPED")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := newFew(t)
+	state := func() (of string) {
+		f.do(func(m *manager) (answer, error) {
+			q := tellOf(m, &wire.QueueRequest{Recursive: true}, nil).Queue
+			of = fmt.Sprint(q.State, q.Children[0].State)
+			return nil, nil
+		})
+		return of
+	}
+	want := func(when, states string) {
+		t.Helper()
+		if got := state(); got != states {
+			t.Errorf("%s: root and default are %s, want %s", when, got, states)
+		}
+	}
+	refresh := func(q Queues) {
+		f.do(func(m *manager) (answer, error) { return admin{m, "root"}.refreshQueues(q) })
+	}
+	want("before", "RUNNING RUNNING")
+	refresh(config.Queues)
+	want("with an application", "DRAINING DRAINING")
+	small := func(s *wire.Submission) { s.Resource = &wire.Resource{Memory: 512, VCores: 1} }
+	if app, err := f.submit(small); app != nil || err == nil ||
+		!strings.Contains(err.Error(), "queue root.default is STOPPED") {
+		t.Errorf("submitted: %v, %v", app, err)
+	}
+	f.do(func(*manager) (answer, error) {
+		f.master.app.end(wire.AppKilled, outcome{wire.Killed, ""})
+		return nil, nil
+	})
+	want("without applications", "STOPPED STOPPED")
+	refresh(Queues{})
+	want("after", "RUNNING RUNNING")
+	if _, err := f.submit(small); err != nil {
+		t.Error(err)
 	}
 }
 

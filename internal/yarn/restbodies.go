@@ -242,12 +242,9 @@ func (s Sizes) bodyOfQueue(q *wire.QueueInfo) queueInfo {
 		AbsoluteCapacity:     hundredths(q.Shares.Absolute),
 		AbsoluteMaxCapacity:  hundredths(q.Shares.AbsoluteMax),
 		AbsoluteUsedCapacity: hundredths(q.Current * q.Shares.Absolute),
-		State:                "RUNNING",
+		State:                q.State.String(),
 		Applications:         q.Statistics.Running + q.Statistics.Pending,
 		Used:                 s.info(q.Used),
-	}
-	if q.Stopped {
-		o.State = "STOPPED"
 	}
 	return o
 }

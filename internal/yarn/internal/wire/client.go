@@ -379,7 +379,7 @@ type QueueInfo struct {
 	Name, Path         string
 	Capacity, Max      float32 // of its parent's, in [0, 1]
 	Current            float32 // used, of its capacity
-	Stopped            bool    // it takes no new applications
+	State              QueueState
 	Children           []QueueInfo
 	Apps               []ApplicationReport
 	Statistics         QueueStatistics
@@ -394,12 +394,7 @@ func (m *QueueInfo) Fields(f *proto.Fields) {
 	f.Float(2, &m.Capacity)
 	f.Float(3, &m.Max)
 	f.Float(4, &m.Current)
-	state := int32(queueRuns)
-	if m.Stopped {
-		state = queueStopped
-	}
-	f.Int32(5, &state)
-	m.Stopped = state == queueStopped
+	f.Int32(5, (*int32)(&m.State))
 	if !f.Reading() {
 		proto.Repeated(f, 6, &m.Children)
 	}
@@ -416,8 +411,26 @@ func (m *QueueInfo) Fields(f *proto.Fields) {
 	f.String(17, &m.Scheduler)
 }
 
+// QueueState says whether a queue takes new applications.
+type QueueState int32
+
 // The states of queues.
-const queueStopped, queueRuns = 1, 2
+const (
+	QueueStopped  QueueState = 1
+	QueueRunning  QueueState = 2
+	QueueDraining QueueState = 3 // it takes none, and there are some in it
+)
+
+// String returns the name that Hadoop gives a state.
+func (s QueueState) String() string {
+	switch s {
+	case QueueStopped:
+		return "STOPPED"
+	case QueueDraining:
+		return "DRAINING"
+	}
+	return "RUNNING"
+}
 
 // QueueStatistics counts what is in a queue and all below it. Amounts of memory are in MiB.
 type QueueStatistics struct {

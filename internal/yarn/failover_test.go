@@ -221,6 +221,7 @@ func TestSeveralManagers(t *testing.T) {
 		"yarn.resourcemanager.hostname.one": "h1", "yarn.resourcemanager.hostname.two": "h2",
 		"yarn.resourcemanager.scheduler.address.one": "h1:98",
 		"yarn.resourcemanager.webapp.address.one":    "h1:80", "yarn.resourcemanager.admin.address.two": "h2:99",
+		"yarn.resourcemanager.recovery.enabled": "true",
 	}
 	read := func(name, value string) (Config, []string, error) {
 		all := maps.Clone(good)
@@ -253,6 +254,12 @@ func TestSeveralManagers(t *testing.T) {
 	if c, _, err := read("hadoop.zk.auth", ""); err != nil || c.Check() == nil {
 		t.Errorf("keys that anybody may read are kept: %v", err)
 	}
+	delete(good, "hadoop.zk.address")
+	if _, _, err := read("", ""); err == nil || !strings.Contains(err.Error(), ": property hadoop.zk.address is not "+
+		"set: must be host:port") {
+		t.Errorf("without ZooKeeper: %v", err)
+	}
+	good["hadoop.zk.address"] = "z1:2181"
 	for name, value := range map[string]string{
 		"yarn.resourcemanager.ha.rm-ids": "two", "yarn.resourcemanager.ha.id": "three",
 		"yarn.resourcemanager.cluster-id": "", "hadoop.zk.address": "z1", "hadoop.zk.auth": "secret",

@@ -18,6 +18,7 @@ import (
 
 // properties are the properties of Hadoop's configuration files. Later files override earlier ones.
 type properties struct {
+	dir    string // the folder of the files
 	values map[string]property
 	used   map[string]bool // names of properties that were asked for
 	wrong  []error
@@ -35,7 +36,10 @@ const mostConfiguration = 16 << 20
 
 // readProperties reads the files with names in folder dir, and returns the names of those that exist.
 func readProperties(dir string, names ...string) (p *properties, found []string, err error) {
-	p = &properties{values: map[string]property{}, used: map[string]bool{}}
+	p = &properties{dir: dir, values: map[string]property{}, used: map[string]bool{}}
+	if _, err := os.Stat(dir); err != nil {
+		return nil, nil, fmt.Errorf("folder with the cluster's configuration: %w", err)
+	}
 	for _, name := range names {
 		text, err := readBounded(filepath.Join(dir, name))
 		switch {
@@ -238,11 +242,11 @@ func (p *properties) ordered(less, more string, has, most int64) {
 
 // fail notes the error that a property must be want.
 func (p *properties) fail(name, want string) {
-	one := p.values[name]
-	p.wrong = append(
-		p.wrong,
-		fmt.Errorf("%s: property %s is %q: must be %s", one.file, name, strings.TrimSpace(one.value), want),
-	)
+	wrong := fmt.Errorf("%s: property %s is not set: must be %s", p.dir, name, want)
+	if one, said := p.values[name]; said {
+		wrong = fmt.Errorf("%s: property %s is %q: must be %s", one.file, name, strings.TrimSpace(one.value), want)
+	}
+	p.wrong = append(p.wrong, wrong)
 }
 
 // secret matches the names of properties whose values are not shown (hadoop.security.sensitive-config-keys).

@@ -105,6 +105,9 @@ func TestSiteRefused(t *testing.T) {
 	if _, _, err := Site(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no yarn-site.xml in ") {
 		t.Errorf("an empty folder: %v", err)
 	}
+	if _, _, err := Site("nowhere"); err == nil || !strings.Contains(err.Error(), "cluster's configuration: stat nowhere") {
+		t.Errorf("no folder: %v", err)
+	}
 }
 
 // Numbers that make no sense are refused, each by file, property, value and what would be right.

@@ -17,6 +17,7 @@ func (p *properties) notes() (list []string) {
 		one := p.values[name]
 		one.value = strings.TrimSpace(one.value)
 		switch listed, ok := listedAs(name); {
+		case name == "yarn.resourcemanager.recovery.enabled" && p.yes(haPrefix+"enabled", false): // it is so in ZooKeeper
 		case !ok && !forManager(name) || ok && (listed.value == anyValue || listed.value == one.value):
 		case ok:
 			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, name, one.value,
@@ -150,7 +151,7 @@ const (
 	noScaling       = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms holds, whatever the load"
 	oneLock         = "which of several ResourceManagers is active is decided by one lock in ZooKeeper"
 	localFiles      = "files are read from the folder that --conf names"
-	ourStore        = "state is kept in the folder that --state names"
+	ourStore        = "state is kept in the folder that --state names, and what Hadoop has stored is not read"
 	ourRolling      = "all keys roll as yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs says"
 	ourTokens       = "delegation tokens live a day, and up to a week when they are renewed"
 	queueFile       = "queues change by their file and refreshQueues"

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -89,9 +90,11 @@ func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
 	return db, found, err
 }
 
-// readAll reads the values, and writes the schema where the file is new.
+// readAll reads the values, and checks that no page of the file is used twice. It writes only where the file is new or
+// has an older schema, because a write waits for the disk twice.
 func readAll(db *bolt.DB) (found map[string][]byte, err error) {
 	found = map[string][]byte{}
+	known := "" // schema
 	err = db.View(func(tx *bolt.Tx) error {
 		info, err := os.Stat(db.Path())
 		if err != nil {
@@ -109,21 +112,32 @@ func readAll(db *bolt.DB) (found map[string][]byte, err error) {
 				return fmt.Errorf("%s: has schema %d, and this program knows %d: start the newer program",
 					db.Path(), version, schema)
 			}
+			known = string(b.Get(schemaKey))
 		}
 		b := tx.Bucket(values)
 		if b == nil {
 			return nil
 		}
-		return b.ForEach(func(key, value []byte) error {
+		err = b.ForEach(func(key, value []byte) error {
 			if len(value) < crc32.Size || crc32.ChecksumIEEE(value[crc32.Size:]) != binary.BigEndian.Uint32(value) {
 				return &damage{fmt.Errorf("%s: %.80q has another checksum", db.Path(), key)}
 			}
 			found[string(key)] = slices.Clone(value[crc32.Size:])
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+		if err := twice(tx); err != nil {
+			return &damage{fmt.Errorf("%s: %w", db.Path(), err)}
+		}
+		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case known == strconv.Itoa(schema):
+		return found, nil
 	}
 	return found, db.Update(func(tx *bolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(about)
@@ -135,6 +149,18 @@ func readAll(db *bolt.DB) (found map[string][]byte, err error) {
 		}
 		return b.Put(schemaKey, []byte(strconv.Itoa(schema)))
 	})
+}
+
+// twice returns an error if a page that is in use is free too, or is used twice: a write would destroy it. Pages that
+// are neither free nor in use do no harm. The pages in use must have been read before: Check looks at them on a
+// goroutine where a missing page ends the process.
+func twice(tx *bolt.Tx) (err error) {
+	for one := range tx.Check() {
+		if err == nil && !strings.Contains(one.Error(), "unreachable unfreed") {
+			err = one
+		}
+	}
+	return err
 }
 
 // setAside gives a file a name that no file has.

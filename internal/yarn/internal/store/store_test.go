@@ -1,9 +1,11 @@
 package store
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,14 +95,79 @@ func TestDamagedFileIsSetAside(t *testing.T) {
 			}
 		})
 	}
-	for at := 2 * page; at < len(bytes); at += 997 { // no panic, whatever changes
+	for at := 2 * page; at < len(bytes); at += 499 { // no panic, whatever changes, nor when it is written
 		changed := append([]byte{}, bytes...)
 		changed[at] ^= 0x55
 		path := filepath.Join(t.TempDir(), "rm.db")
 		if err := os.WriteFile(path, changed, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		open(t, path).Store.Close()
+		o, err := Open(path, func(error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 50 {
+			o.Store.Put(map[string][]byte{fmt.Sprint("key", i): nil, fmt.Sprint("new", i): []byte("value")})
+		}
+		o.Store.Close()
+	}
+}
+
+// A file whose list of free pages names pages in use is set aside: what was written next would destroy them.
+func TestDamagedFreePages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rm.db")
+	s := open(t, path).Store
+	for i := range 50 {
+		s.Wait(s.Put(map[string][]byte{fmt.Sprint("key", i): []byte(strings.Repeat("value", 500))}))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, lists := os.Getpagesize(), 0
+	for at := 0; at+page <= len(text); at += page {
+		const head, isList = 16, 0x10
+		p, n := text[at:at+page], len(text)/page-3
+		if binary.NativeEndian.Uint16(p[8:]) != isList || n > (page-head)/8 {
+			continue
+		}
+		lists++
+		binary.NativeEndian.PutUint16(p[10:], uint16(n))
+		for i := range n {
+			binary.NativeEndian.PutUint64(p[head+8*i:], uint64(3+i))
+		}
+	}
+	if lists == 0 {
+		t.Fatal("there is no list of free pages")
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if o := open(t, path); o.Aside == "" || o.Damage == nil || !strings.Contains(o.Damage.Error(), "free") {
+		t.Errorf("set aside as %q because of %v", o.Aside, o.Damage)
+	}
+}
+
+// Opening a store that is whole writes nothing: a restart does not wait for the disk.
+func TestOpeningWritesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rm.db")
+	s := open(t, path).Store
+	s.Put(map[string][]byte{"a": []byte("1")})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, path).Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !slices.Equal(before, after) {
+		t.Errorf("the file has changed: %v", err)
 	}
 }
 

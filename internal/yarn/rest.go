@@ -118,7 +118,7 @@ func restHandler(f *front, own []net.Addr) http.Handler {
 	proxied := newProxy(f, own)
 	mux.Handle("GET /proxy/", proxied)
 	mux.Handle("PUT /proxy/", proxied)
-	return f.proving(withOptions(mux))
+	return f.proving(withOptions(withoutSlash(mux, cluster+"/")))
 }
 
 // inTurn runs do in a turn for the user that a request names.
@@ -460,6 +460,10 @@ func appsOf(f *front, r *http.Request) (body, error) {
 	if err != nil {
 		return body{}, err
 	}
+	shorten, err := unselected(r)
+	if err != nil {
+		return body{}, err
+	}
 	user := visitor(r)
 	f.groups.meet(user)
 	if len(want.Queues) > 0 {
@@ -482,6 +486,7 @@ func appsOf(f *front, r *http.Request) (body, error) {
 	f.list(func(app *application) bool {
 		if app.passes(&want.ApplicationsRequest) && (want.final == "" || want.final == finalName(app.outcome.final)) {
 			found = append(found, see(app, user))
+			shorten(&found[len(found)-1].more)
 		}
 		return len(found) < want.limit
 	})
@@ -534,7 +539,11 @@ func expectedOf(f *front, r *http.Request) (body, error) {
 // appOf describes one application.
 func appOf(f *front, r *http.Request) (body, error) {
 	var s seenApp
-	_, err := f.inTurn(r, func(q rest) (body, error) {
+	shorten, err := unselected(r)
+	if err != nil {
+		return body{}, err
+	}
+	_, err = f.inTurn(r, func(q rest) (body, error) {
 		app, err := q.named()
 		if err == nil {
 			s = see(app, q.user)
@@ -544,6 +553,7 @@ func appOf(f *front, r *http.Request) (body, error) {
 	if err != nil {
 		return body{}, err
 	}
+	shorten(&s.more)
 	return body{"app", s.body(f)}, nil
 }
 

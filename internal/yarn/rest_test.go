@@ -91,6 +91,17 @@ func TestREST(t *testing.T) {
 		want     any
 	}{
 		{"/info", "clusterInfo.state", "STARTED"},
+		{"/info/", "clusterInfo.state", "STARTED"},
+		{"/", "clusterInfo.state", "STARTED"},
+		{"/apps/?states=running", "apps.app.id", id.String()},
+		{app + "/", "app.id", id.String()},
+		{app + "?deSelects=resourceRequests,timeouts", "app.resourceRequests", nil},
+		{app + "?deSelects=resourceRequests,TIMEOUTS", "app.timeouts", nil},
+		{app + "?deSelects=resourceInfo&deSelects=amNodeLabelExpression", "app.resourceInfo", nil},
+		{app + "?deSelects=resourceInfo&deSelects=amNodeLabelExpression", "app.amNodeLabelExpression", nil},
+		{app + "?deSelects=resourceInfo&deSelects=appNodeLabelExpression", "app.amNodeLabelExpression", ""},
+		{"/apps?deSelects=resourceInfo", "apps.app.resourceInfo", nil},
+		{"/apps?deSelects=resourceInfo", "apps.app.resourceRequests.numContainers", 13.0},
 		{"/fairness", "fairness.kind.kind", "memory"},
 		{"", "clusterInfo.haState", "ACTIVE"},
 		{"/metrics", "clusterMetrics.totalMB", 4096.0},
@@ -175,7 +186,7 @@ func TestREST(t *testing.T) {
 	}
 	for path, want := range map[string]int{"/apps/application_1_0001": 404, "/apps/application_1_0001/expected": 404,
 		"/apps/nonsense/expected": 400, "/apps/nonsense": 400, "/nodes/h:1": 404,
-		"/apps?states=HAPPY": 400, "/apps?limit=0": 400,
+		"/apps?states=HAPPY": 400, "/apps?limit=0": 400, "/apps?deSelects=all": 400, app + "?deSelects=timeouts,x": 400,
 		"/apps?startedTimeEnd=soon": 400,
 		"/nodes/nonsense":           400, app + "/appattempts/nonsense": 400,
 		"/apps?startedTimeBegin=2&startedTimeEnd=1": 400, "/apps?limit=many": 400,

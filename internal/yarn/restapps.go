@@ -2,7 +2,11 @@ package yarn
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -15,10 +19,42 @@ type appDetails struct {
 	PreemptedMemory  int64         `json:"preemptedMemorySeconds" xml:"preemptedMemorySeconds"`
 	PreemptedVCores  int64         `json:"preemptedVcoreSeconds" xml:"preemptedVcoreSeconds"`
 	PreemptedSeconds struct{}      `json:"preemptedResourceSecondsMap" xml:"preemptedResourceSecondsMap"`
-	MasterLabel      string        `json:"amNodeLabelExpression" xml:"amNodeLabelExpression"`
+	MasterLabel      *string       `json:"amNodeLabelExpression,omitempty" xml:"amNodeLabelExpression"`
 	Requests         []requestInfo `json:"resourceRequests,omitempty" xml:"resourceRequests"`
 	Held             *usageList    `json:"resourceInfo,omitempty" xml:"resourceInfo"`
-	Timeouts         timeoutList   `json:"timeouts" xml:"timeouts"`
+	Timeouts         *timeoutList  `json:"timeouts,omitempty" xml:"timeouts"`
+}
+
+// leaveOut leaves parts of applications' bodies out, by the names that Hadoop gives them.
+var leaveOut = map[string]func(*appDetails){
+	"resourceRequests":       func(d *appDetails) { d.Requests = nil },
+	"timeouts":               func(d *appDetails) { d.Timeouts = nil },
+	"appNodeLabelExpression": func(*appDetails) {}, // it is never there
+	"amNodeLabelExpression":  func(d *appDetails) { d.MasterLabel = nil },
+	"resourceInfo":           func(d *appDetails) { d.Held = nil },
+}
+
+// unselected returns a function that leaves out what a request does not want in applications' bodies (deSelects).
+func unselected(r *http.Request) (func(*appDetails), error) {
+	var all []func(*appDetails)
+	names := slices.Sorted(maps.Keys(leaveOut))
+	r.FormValue("") // parses
+	for name := range strings.SplitSeq(strings.Join(r.Form["deSelects"], ","), ",") {
+		name = strings.TrimSpace(name)
+		i := slices.IndexFunc(names, func(one string) bool { return strings.EqualFold(one, name) })
+		switch {
+		case i >= 0:
+			all = append(all, leaveOut[names[i]])
+		case name != "":
+			return nil, badRequest(fmt.Sprintf("Invalid deSelects string %s specified. It should be one of [%s]",
+				cut(name, mostName), strings.Join(names, ", ")))
+		}
+	}
+	return func(d *appDetails) {
+		for _, one := range all {
+			one(d)
+		}
+	}, nil
 }
 
 // A secondsMap has resource-seconds by the name of the kind. In JSON it has a member "entry" for each kind, as in
@@ -69,7 +105,8 @@ type requestInfo struct {
 
 // detailsOf describes an application for a caller. may: the caller may see what the application holds and asks for.
 func detailsOf(app *application, may bool) appDetails {
-	d := appDetails{Timeouts: timeoutList{[]timeoutInfo{lifetimeOf(app)}}, Seconds: &secondsMap{}}
+	d := appDetails{Timeouts: &timeoutList{[]timeoutInfo{lifetimeOf(app)}}, Seconds: &secondsMap{},
+		MasterLabel: new(string)}
 	if !may {
 		return d
 	}

@@ -24,6 +24,19 @@ func withOptions(h http.Handler) http.Handler {
 	})
 }
 
+// withoutSlash serves paths below another that end with a slash as those without, as Hadoop does.
+func withoutSlash(h http.Handler, below string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, below) && strings.HasSuffix(r.URL.Path, "/") {
+			q, u := *r, *r.URL
+			u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.RawPath, "/")
+			q.URL = &u
+			r = &q
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
 // servePages serves what programs look for beside /ws: /cluster and /isActive, by which they find out whether this is
 // the active ResourceManager, /conf and /jmx.
 func servePages(mux *http.ServeMux, f *front) {

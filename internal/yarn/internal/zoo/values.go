@@ -40,7 +40,7 @@ const (
 	folders  = 64        // of values
 	partSize = 256 << 10 // bytes of a part; a request has at most three times as many
 	mostOps  = 500       // of a request
-	readers  = 32        // requests on their way while all is read
+	readers  = 32        // requests on their way at a time while all is taken over
 	headSize = 2 * crc32.Size
 	schema   = "2" // what the root node says of how values are kept; since "1" an application's attempts are kept apart
 )
@@ -49,10 +49,8 @@ const (
 // before can write them. A value that is damaged is an error, which names its node.
 func (s *Session) Take(root, owner string) (*Values, map[string][]byte, error) {
 	v := &Values{session: s, root: root, parts: map[string]int{}}
-	for i := range folders {
-		if err := s.makeAll(v.folder(i)); err != nil {
-			return nil, nil, err
-		}
+	if err := each(v.folders(), s.makeAll); err != nil {
+		return nil, nil, err
 	}
 	if err := v.checkSchema(); err != nil {
 		return nil, nil, err
@@ -91,6 +89,14 @@ func (v *Values) checkSchema() error {
 func (v *Values) fence() string       { return path.Join(v.root, "fence") }
 func (v *Values) folder(i int) string { return path.Join(v.root, "values", fmt.Sprintf("%02x", i)) }
 
+// folders returns the nodes below which values are.
+func (v *Values) folders() (all []string) {
+	for i := range folders {
+		all = append(all, v.folder(i))
+	}
+	return all
+}
+
 // thing is what a value belongs to.
 func thing(name string) string {
 	_, rest, found := strings.Cut(name, "/")
@@ -113,22 +119,28 @@ func (v *Values) node(name string, part int) string {
 // readAll reads the values. Parts without a first one, which a crash has left, are deleted.
 func (v *Values) readAll() (map[string][]byte, error) {
 	var firsts, rests []string // nodes
-	for i := range folders {
-		names, _, err := v.session.conn.Children(v.folder(i))
+	var mu sync.Mutex
+	err := each(v.folders(), func(folder string) error {
+		names, _, err := v.session.conn.Children(folder)
 		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", v.folder(i), err)
+			return fmt.Errorf("list %s: %w", folder, err)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		for _, name := range names {
-			if node := path.Join(v.folder(i), name); strings.Contains(name, ",") {
+			if node := path.Join(folder, name); strings.Contains(name, ",") {
 				rests = append(rests, node)
 			} else {
 				firsts = append(firsts, node)
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	found := map[string][]byte{}
-	var mu sync.Mutex
-	err := each(firsts, func(node string) error {
+	err = each(firsts, func(node string) error {
 		name, err := url.PathUnescape(path.Base(node))
 		if err != nil {
 			return fmt.Errorf("%s in ZooKeeper: %w: delete what no ResourceManager has written", node, err)

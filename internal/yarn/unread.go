@@ -151,7 +151,7 @@ const (
 	noScaling       = "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms holds, whatever the load"
 	oneLock         = "which of several ResourceManagers is active is decided by one lock in ZooKeeper"
 	localFiles      = "files are read from the folder that --conf names"
-	ourStore        = "state is kept in the folder that --state names, and what Hadoop has stored is not read"
+	ourStore        = "state is kept in the folder that --state names, and rm take-over makes it of Hadoop's"
 	ourRolling      = "all keys roll as yarn.resourcemanager.nm-tokens.master-key-rolling-interval-secs says"
 	ourTokens       = "delegation tokens live a day, and up to a week when they are renewed"
 	queueFile       = "queues change by their file and refreshQueues"

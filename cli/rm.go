@@ -66,8 +66,8 @@ There are no node labels. docs/hadoop.md has the rest.`,
 	f.policies.register(c, a.names, "history")
 	fl := c.Flags()
 	one := fl.Lookup("policy")
-	one.DefValue, one.Usage = "[]", "policy with its parameters, such as capacity:preempt=kill; otherwise capacity, fair "+
-		"or fifo, as yarn.resourcemanager.scheduler.class says"
+	one.DefValue, one.Usage = "[]", "policy with its parameters, such as capacity:preempt=kill; otherwise capacity, "+
+		"fair or fifo, as yarn.resourcemanager.scheduler.class says"
 	fl.StringVar(&f.conf, "conf", "", "folder with core-site.xml, yarn-site.xml and the scheduler's file")
 	fl.StringVar(&f.queues, "queues", "", "YAML file with queues: [{name: etl, weight: 2, min: 20%}, ...], instead "+
 		"of those of the folder")

@@ -30,10 +30,10 @@ const capacityFile = "capacity-scheduler.xml"
 // As in Hadoop, percentages of siblings make up 100, and siblings that have weights all have.
 func (p *properties) capacityQueues() (q Queues) {
 	p.capacityAccess("root", &q)
-	p.capacityState("root", &q)
+	capacityState(p, "root", &q)
 	if !p.has(capacityPrefix + "root.queues") { // there is one then
 		p.capacityAccess("root."+sched.DefaultQueue, &q)
-		p.capacityState("root."+sched.DefaultQueue, &q)
+		capacityState(p, "root."+sched.DefaultQueue, &q)
 		return q
 	}
 	if mapped := capacityPrefix + "queue-mappings"; p.text(mapped, "") != "" {
@@ -65,7 +65,7 @@ func (p *properties) capacityBelow(path string, depth int, q *Queues) (list []*s
 		p.capacityOf(below, s)
 		s.Masters = cmp.Or(p.masters(capacityPrefix+below+"."+mastersPart), p.masters(capacityPrefix+mastersPart))
 		p.capacityAccess(below, q)
-		p.capacityState(below, q)
+		capacityState(p, below, q)
 		switch order := p.text(capacityPrefix+below+".ordering-policy", ""); order {
 		case "", "fifo", "utilization", "priority-utilization", "fifo-with-partitions", "fifo-for-pending-apps":
 		case "fair":
@@ -94,7 +94,7 @@ func (p *properties) capacityAccess(path string, q *Queues) {
 
 // capacityState reads whether a queue takes new applications. It is called for a queue after the queues above it. As in
 // Hadoop, a queue below a STOPPED one must not say that it is RUNNING.
-func (p *properties) capacityState(path string, q *Queues) {
+func capacityState(p *properties, path string, q *Queues) {
 	name, below := capacityPrefix+path+".state", strings.TrimPrefix(strings.TrimPrefix(path, "root"), ".")
 	if !p.has(name) {
 		return

@@ -105,7 +105,7 @@ func TestSiteRefused(t *testing.T) {
 	if _, _, err := Site(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no yarn-site.xml in ") {
 		t.Errorf("an empty folder: %v", err)
 	}
-	if _, _, err := Site("nowhere"); err == nil || !strings.Contains(err.Error(), "cluster's configuration: stat nowhere") {
+	if _, _, err := Site("nowhere"); err == nil || !strings.Contains(err.Error(), "configuration: stat nowhere") {
 		t.Errorf("no folder: %v", err)
 	}
 }

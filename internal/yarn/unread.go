@@ -17,7 +17,8 @@ func (p *properties) notes() (list []string) {
 		one := p.values[name]
 		one.value = strings.TrimSpace(one.value)
 		switch listed, ok := listedAs(name); {
-		case name == "yarn.resourcemanager.recovery.enabled" && p.yes(haPrefix+"enabled", false): // it is so in ZooKeeper
+		case name == "yarn.resourcemanager.recovery.enabled" && p.yes(haPrefix+"enabled", false):
+			// the state is in ZooKeeper
 		case !ok && !forManager(name) || ok && (listed.value == anyValue || listed.value == one.value):
 		case ok:
 			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, name, one.value,

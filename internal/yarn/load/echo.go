@@ -94,10 +94,11 @@ func (c *cluster) echo(ctx context.Context, idle Idle) (float64, error) {
 	return micros(after-before, float64(beats-n)), err
 }
 
-// Beat beats to the server of Echo at an address over count connections, each once in an interval, with as many bytes
-// as an idle heartbeat and its reply have. For each line of its input it prints how many beats were answered so far. It
-// ends with its input.
-func Beat(address string, count int, every time.Duration, send, receive int) error {
+// Beat beats to the server of Echo at an address over count connections, each once in an interval. sizes are the bytes
+// of a beat and of its reply. For each line of its input it prints how many beats were answered so far. It ends with
+// its input.
+func Beat(address string, count int, every time.Duration, sizes [2]int) error {
+	send, receive := sizes[0], sizes[1]
 	ctx, cancel := context.WithCancelCause(context.Background())
 	var beats atomic.Int64
 	var running sync.WaitGroup

@@ -92,9 +92,9 @@ type Saturated struct {
 }
 
 // Poisson is a ResourceManager with room, whose applications ask for one container at a time, at random. A wait is from
-// when a task arrived at its ApplicationMaster until that had a container for it. Calls are the ResourceManager's part of
-// the waits. The rest is the task's wait for its ApplicationMaster's next call, which comes late where processors are
-// short.
+// when a task arrived at its ApplicationMaster until that had a container for it. Calls are the ResourceManager's part
+// of the waits. The rest is the task's wait for its ApplicationMaster's next call, which comes late where processors
+// are short.
 type Poisson struct {
 	Rate      float64 `json:"rate"` // asks a second
 	Asks      int     `json:"asks"`

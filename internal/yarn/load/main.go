@@ -30,7 +30,7 @@ func Main(ctx context.Context, args []string, out io.Writer, before ...string) e
 		if err := errors.Join(err, err2); err != nil {
 			return err
 		}
-		return Beat(args[1], n[0], every, n[1], n[2])
+		return Beat(args[1], n[0], every, [2]int{n[1], n[2]})
 	}
 	o, s := Options{self: before}, Server{}
 	f := flag.NewFlagSet("sojourn-load", flag.ContinueOnError)

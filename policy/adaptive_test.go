@@ -40,6 +40,35 @@ func TestAdaptiveNotes(t *testing.T) {
 	}
 }
 
+// A job that just fits is noted when its node comes to offer less, and not before: 40 tasks of 10 s are 100 s of four
+// slots. A report that changes nothing is no news.
+func TestAdaptiveNotesOfNodesThatOfferLess(t *testing.T) {
+	p, _, err := Parse("adaptive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := sched.New(sched.Config{Policy: p})
+	node := func(kind sched.EventKind, slots int64) sched.Event {
+		return sched.Event{Kind: kind, Node: 1, Body: &sched.NodeSpec{Class: "c",
+			Capacity: sched.Resources{sched.MapSlots: slots}}}
+	}
+	step := func(at time.Duration, events ...sched.Event) []string {
+		core.Step(at, events)
+		return p.(Noter).Notes()
+	}
+	job := &sched.JobSpec{Name: "long", Deadline: 100 * time.Second, Stages: []sched.StageSpec{{Kind: sched.Map,
+		Tasks: 40, PerTask: sched.Resources{sched.MapSlots: 1}, Prior: 10 * time.Second}}}
+	notes := step(0, node(sched.NodeJoined, 4), sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: job})
+	if notes = append(notes, step(time.Second, sched.Event{Kind: sched.NodeReported, Node: 1})...); len(notes) != 0 {
+		t.Errorf("what fits is noted: %q", notes)
+	}
+	want := []string{"at 2s the goal of job 1 (long) cannot be met on 3 map-slots; 4 map-slots would do; " +
+		"or goals 32.7 s later"}
+	if notes := step(2*time.Second, node(sched.NodeReported, 3)); !slices.Equal(notes, want) {
+		t.Errorf("the notes are %q, not %q", notes, want)
+	}
+}
+
 // A node has memory for eight tasks and cores for two. 10 tasks of 10 s are due after 40 s: two cores do 80 s of work
 // until then, although what fits into memory would do 320. So the goal is missed by 10 s, and three cores would meet
 // it. Where as few jobs as possible are to be late it is given up, and the other job, which fits, goes first.

@@ -29,9 +29,9 @@ func notesIn(p sched.Policy) []string {
 const mostNamed = 5
 
 // warnings make notes when the goals of jobs cannot all be met: at the submission of a job, if the estimator knows its
-// tasks, when the first task of a stage has finished, and when nodes join or are lost. There is at most one note about
-// each job. A look at all goals costs O(n log n) for n stages. With more than fewGoals jobs, the next look waits until
-// there were so many news that it costs O(log n) for each of them.
+// tasks, when the first task of a stage has finished, and when nodes join, are lost, or come to offer another amount.
+// There is at most one note about each job. A look at all goals costs O(n log n) for n stages. With more than fewGoals
+// jobs, the next look waits until there were so many news that it costs O(log n) for each of them.
 type warnings struct {
 	Told  sched.Per[bool]  // by job: a note was made
 	Asked sched.Per[int32] // by job: the most tasks that were known when its master asked (with shortage=fewest)
@@ -118,6 +118,10 @@ func (w *warnings) news(p *sched.Plan, l *lineup) (n int) {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.JobSubmitted, sched.SpecChanged, sched.NodeJoined, sched.NodeLost:
 			n++
+		case sched.NodeReported:
+			if e.Body != nil { // the node offers another amount
+				n++
+			}
 		case sched.AttemptDone:
 			if a := p.Attempt(e.Attempt); a != nil && e.Outcome == sched.OK && l.Lengths.Of(a.Stage).N == 1 {
 				n++

@@ -111,7 +111,11 @@ func (m *minedf) entitle(p *sched.Plan, j *sched.Job) {
 		e, n := p.Estimate(st, 0), int(unfinished(st))
 		law := goals.Law{Mean: e.Mean.Seconds(), StdDev: e.StdDev.Seconds(), Samples: e.Samples}
 		known = known && (n == 0 || e.Mean > 0)
-		legs[i] = goals.Leg{Law: law, Tasks: n, Slots: max(1, float64(slotsFor(p.View, st)))}
+		most := max(1, slotsFor(p.View, st))
+		if st.Running+st.Suspended < unfinished(st) { // a task is to start, and takes its time on any number of slots
+			most = min(most, int64(n))
+		}
+		legs[i] = goals.Leg{Law: law, Tasks: n, Slots: float64(most)}
 		if parts[i] = (goals.Part{Tasks: n, Mean: law.Mean, Longest: law.Mean + 2*law.StdDev}); m.confidence > 0 {
 			parts[i] = law.Quantile(n, m.confidence)
 		}

@@ -24,6 +24,7 @@ var rasMemory = []string{
 	"by stage: the mean length of its finished tasks, and what they used of CPU, disk and network",
 	"by user, name, type and kind of stage: what tasks used (kept over runs by --state)",
 	"by stage: nodes that it may not use",
+	"the most that a node has offered",
 	"when the next cycle is due, whether something has changed since the last one, and how many cycles there were at " +
 		"this instant",
 	"stages that waited at the last cycle while nothing of them ran",

@@ -100,6 +100,16 @@ func part(rate, all float64) int64 {
 	return int64(math.Ceil(rate/all*20-0.25)) * (wholeNode / 20)
 }
 
+// said returns how much of a kind, in thousandths, a task is taken to use of which a profile says that it uses n. Of a
+// kind that is not soft that is at most what the largest node has: a task never starts where it does not fit, and a
+// wrong profile must not keep it from starting at all.
+func (m *matrix) said(k int, n int64) int64 {
+	if !softKinds[k] {
+		n = min(n, m.Most[k])
+	}
+	return n * 1000
+}
+
 // demandIn returns what a task of st uses in the phases from one to another: in each kind the most that its job's
 // profile says, or what has been learned, but at least what it asks for.
 func (m *matrix) demandIn(st *sched.Stage, from, to sched.Phase) placement.Demand {
@@ -107,7 +117,7 @@ func (m *matrix) demandIn(st *sched.Stage, from, to sched.Phase) placement.Deman
 	if p := st.Job.Spec.Profile; p != nil && p.Phases != ([sched.NumPhases]sched.Resources{}) {
 		for ph := from; ph <= to; ph++ {
 			for k, n := range p.Phases[ph] {
-				each[k] = max(each[k], n*1000)
+				each[k] = max(each[k], m.said(k, n))
 			}
 		}
 		return each
@@ -153,7 +163,7 @@ func (m *matrix) reduceDemands(st *sched.Stage) (shuffle, each, reduce placement
 			if k == int(sched.DiskIO) || k == int(sched.NetworkIO) {
 				each[k] = said * 1000
 			} else {
-				shuffle[k] = max(shuffle[k], said*1000)
+				shuffle[k] = max(shuffle[k], m.said(k, said))
 			}
 		}
 		return shuffle, each, reduce

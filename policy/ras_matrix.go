@@ -12,12 +12,14 @@ import (
 
 // A matrix is RAS's placement of tasks on nodes, which it computes in cycles and remembers (docs/spec/ras.md, 2.5). At
 // any time a job takes part with one stage of maps and one of reduces: the first of each kind that has tasks to run.
+// Reduces of a job without maps take part as its maps.
 type matrix struct {
 	Placed  sched.Per[placed]         // by job
 	Lengths sched.Per[goals.Lengths]  // by stage
 	Used    sched.Per[footprint]      // by stage
 	Known   footprints                // of stages that have ended, in this run and in earlier ones
 	Shunned sched.Per[[]sched.NodeID] // by stage: nodes that the core does not let it use
+	Most    sched.Resources           // by kind: the most that a node has offered at a cycle
 	Dirty   bool                      // the next Decide begins a cycle
 	Clock   ticker
 	Burst   burst // cycles of one instant
@@ -65,7 +67,7 @@ type spotRef struct {
 type row struct {
 	placement.Job
 	job           *sched.Job
-	maps, reduces *sched.Stage // the stages that take part; nil: none
+	maps, reduces *sched.Stage // the stages that take part; nil: none; if Alone, maps is the stage of the reduces
 	mean          float64      // length of a map in seconds; zero: unknown
 }
 
@@ -169,6 +171,11 @@ func (m *matrix) ended(p *sched.Plan, a *sched.Attempt, e *sched.Event) {
 // place is a cycle: it computes the placement of the tasks of all jobs. O(nodes + attempts + jobs), and the cost of
 // placement.State.
 func (m *matrix) place(p *sched.Plan) {
+	for _, n := range p.Nodes {
+		for k, has := range &n.Capacity {
+			m.Most[k] = max(m.Most[k], has)
+		}
+	}
 	rows := m.rows(p)
 	m.need(p, rows)
 	problem := &placement.Problem{
@@ -222,7 +229,7 @@ func (m *matrix) carryOver(p *sched.Plan, s *placement.State, rows []row, runnin
 		on := m.Placed.Of(rows[r].job).On
 		excess, run := -rows[r].Pending, running[r]
 		for _, at := range on {
-			excess += int(at.Maps)
+			excess += int(*at.in(&rows[r]))
 			for len(run) > 0 && run[0].Node < at.Node {
 				run = run[1:]
 			}
@@ -235,7 +242,7 @@ func (m *matrix) carryOver(p *sched.Plan, s *placement.State, rows []row, runnin
 			}
 		}
 		for _, at := range on {
-			maps := int(at.Maps)
+			maps := int(*at.in(&rows[r]))
 			if excess > 0 { // maps that do not run are dropped first
 				drop := min(excess, max(0, maps-int(runningOn(p, rows[r].maps, at.Node))))
 				excess -= drop
@@ -246,6 +253,14 @@ func (m *matrix) carryOver(p *sched.Plan, s *placement.State, rows []row, runnin
 			}
 		}
 	}
+}
+
+// in returns the number of tasks of a spot that are the maps of a row.
+func (s *spot) in(x *row) *int32 {
+	if x.Alone {
+		return &s.Reduces
+	}
+	return &s.Maps
 }
 
 // runningOn returns how many tasks of stage st, which may be nil, run on a node.
@@ -281,7 +296,9 @@ func (m *matrix) keep(p *sched.Plan, s *placement.State, rows []row) {
 		for _, c := range s.On(i) {
 			if c.Maps > 0 || c.Reduces > 0 {
 				at := m.Placed.Of(rows[c.Job].job)
-				at.On = append(at.On, spot{sched.NodeID(i + 1), c.Maps, c.Reduces})
+				here := spot{Node: sched.NodeID(i + 1), Reduces: c.Reduces}
+				*here.in(&rows[c.Job]) += c.Maps
+				at.On = append(at.On, here)
 			}
 		}
 	}
@@ -303,12 +320,19 @@ func (m *matrix) rows(p *sched.Plan) (rows []row) {
 		if j.Spec.Deadline > 0 {
 			x.Goal = (j.Submitted + j.Spec.Deadline).Seconds()
 		}
+		if x.Alone = x.maps == nil; x.Alone {
+			x.maps, x.reduces = x.reduces, nil
+		}
 		if st := x.maps; st != nil {
 			x.Pending = int(min(int64(unfinished(st)), mostAtOnce(st)))
 			x.mean = m.Lengths.Of(st).Mean()
 			x.Map = m.mapDemand(st)
 			x.Guard = m.guard(st)
 			x.Shunned = m.shunned(st)
+		}
+		if x.Alone {
+			_, _, x.Map = m.reduceDemands(x.maps)
+			x.Guard, x.Reduce, x.Reducing = placement.Demand{}, x.Map, true
 		}
 		if st := x.reduces; st != nil {
 			x.Reduces = int(min(int64(unfinished(st)), mostAtOnce(st)))

@@ -50,6 +50,30 @@ type mix struct {
 	counts int    // word counts, which fold and spill
 	sorts  int    // small sorts
 	seed   uint64
+	misled bool // jobs have goals, and profiles and a forecast that are wrong
+}
+
+// mislead gives a job a goal that it may not meet, hardware that it has no code for, and a profile that says of its
+// tasks what is not so.
+func mislead(spec *sched.JobSpec, r *rand.Rand) {
+	spec.Deadline = time.Duration(1+r.IntN(4000)) * time.Millisecond
+	spec.Profile = &sched.Profile{Accelerators: []string{"other"}}
+	for ph := range spec.Profile.Phases {
+		spec.Profile.Phases[ph] = sched.Resources{sched.VCores: r.Int64N(6), sched.Memory: r.Int64N(12),
+			sched.DiskIO: r.Int64N(1_500_000), sched.NetworkIO: r.Int64N(1_500_000)}
+	}
+}
+
+// wrongForecast says that a node of so many cores offers all and nothing in turns of a fifth of a second.
+func wrongForecast(t *testing.T, cores int64) *sched.Forecast {
+	t.Helper()
+	f, err := sched.NewForecast(400*time.Millisecond,
+		sched.Supply{Capacity: sched.Resources{sched.VCores: cores, sched.Memory: 2 * cores}},
+		sched.Supply{From: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // run runs the mix under chaos, and compares every output with its reference.
@@ -83,6 +107,9 @@ func (m mix) run(t *testing.T) {
 			t.Fatal(err)
 		}
 		spec := &sched.JobSpec{Name: filepath.Base(out), Submit: sched.Time(submit), Open: job.Next != nil}
+		if m.misled {
+			mislead(spec, rand.New(rand.NewPCG(m.seed, uint64(len(jobs)))))
+		}
 		jobs = append(jobs, mr.Submission{Spec: spec, Work: work})
 		outputs, want = append(outputs, out), append(want, wanted)
 	}
@@ -94,6 +121,14 @@ func (m mix) run(t *testing.T) {
 		add("sort", time.Duration(i)*2*time.Millisecond, in.write(t), 8_000, 2, refSort(in))
 	}
 	core := sched.Config{Estimator: &model.Mean{}}
+	nodes := []sched.NodeSpec{
+		{Class: "c", Capacity: sched.Resources{sched.VCores: slots, sched.Memory: 2 * slots}},
+	}
+	if m.misled {
+		core.Forecast = wrongForecast(t, slots+1)
+		nodes = append(nodes, sched.NodeSpec{Class: "other",
+			Capacity: sched.Resources{sched.VCores: 1, sched.Memory: 2}})
+	}
 	wild := &restless{random: rand.New(rand.NewPCG(m.seed, 3))}
 	if m.policy == "restless" {
 		if wild.Policy, _, err = policy.Parse("fifo"); err != nil {
@@ -106,7 +141,7 @@ func (m mix) run(t *testing.T) {
 	service := rand.New(rand.NewPCG(m.seed, 4))
 	results, err := mr.Serve(t.Context(), mr.Config{
 		Core:  core,
-		Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: slots, sched.Memory: 2 * slots}}},
+		Nodes: nodes,
 		Chaos: mr.Chaos{Rate: 0.15, Seed: m.seed},
 		Offers: func(ctx context.Context, tell func(sched.NodeID, sched.Resources, float64)) {
 			for ctx.Err() == nil {
@@ -143,6 +178,17 @@ func (m mix) run(t *testing.T) {
 	}
 	if err := memory.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMixUnderGoals is TestMix under the policies that steer by goals, which know nothing right: jobs have goals that
+// they may not meet and profiles of other jobs, and the forecast is another node's.
+func TestMixUnderGoals(t *testing.T) {
+	for i, name := range []string{"adaptive:delays=1", "adaptive:shortage=fewest", "hardware:epoch=0s", "ras:cycle=50ms",
+		"reverse:cycle=50ms,burst=suspend", "reverse:cycle=50ms,burst=kill"} {
+		t.Run(name, func(t *testing.T) {
+			mix{policy: name, counts: 3, sorts: 12, seed: uint64(i), misled: true}.run(t)
+		})
 	}
 }
 

@@ -136,13 +136,14 @@ func (c *conformance) fresh(doubled bool) sched.Policy {
 	return p
 }
 
-// setup returns the random setup of a seed, in which nodes come to offer less for a while as well, and containers
-// change their sizes.
+// setup returns the random setup of a seed, in which nodes come to offer less for a while as well, containers change
+// their sizes, and the policy is told what nodes will offer, right or wrong.
 func (c *conformance) setup(seed uint64, scale sched.Time) Setup {
 	s := RandomSetup(seed, scale)
 	s.Can |= c.card.Needs
 	s.drawDips(seed, scale)
 	s.drawSizes(seed, scale)
+	s.drawForecast(seed, scale)
 	return s
 }
 

@@ -21,9 +21,10 @@ type Setup struct {
 	Estimator func(core func() *sched.Core) sched.Estimator // nil: the core's own priors
 	// between two reports of a node; zero: nodes are always open
 	Heartbeat sched.Time
-	Progress  sched.Time // between two reports of an attempt; zero: none
-	Lag       sched.Time // until a Suspend has happened
-	Patience  sched.Time // after which an attempt that waits for input gives way to the tasks it waits for; zero: never
+	Forecast  *sched.Forecast // what the policy is told that nodes will offer; nil: nothing
+	Progress  sched.Time      // between two reports of an attempt; zero: none
+	Lag       sched.Time      // until a Suspend has happened
+	Patience  sched.Time      // after which an attempt that waits for input gives way to the tasks it waits for; zero: never
 }
 
 // A Try is one attempt: the Nth of its task, from 0, on a node.
@@ -118,7 +119,7 @@ func Run(s Setup, p sched.Policy) (Result, error) { return run(s, p, knobs{}) }
 func run(s Setup, p sched.Policy, k knobs) (Result, error) {
 	e := &engine{Setup: s, knobs: k, tries: map[sched.AttemptID]*try{}, nth: map[Try]int{}, left: len(s.Jobs)}
 	e.result.Ends = map[*sched.JobSpec]Ended{}
-	config := sched.Config{Policy: p, Queues: s.Queues, Can: s.Can, Heartbeats: s.Heartbeat > 0}
+	config := sched.Config{Policy: p, Queues: s.Queues, Can: s.Can, Heartbeats: s.Heartbeat > 0, Forecast: s.Forecast}
 	if s.Estimator != nil {
 		config.Estimator = s.Estimator(func() *sched.Core { return e.core })
 	}

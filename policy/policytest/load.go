@@ -148,6 +148,44 @@ func (s *Setup) drawSizes(seed uint64, scale sched.Time) {
 	}
 }
 
+// drawForecast draws what the policy is told of the room to come, in two of three setups: amounts, or parts of what the
+// nodes have altogether, once or day after day. It does not look at what the nodes will offer, so the forecast is wrong.
+func (s *Setup) drawForecast(seed uint64, scale sched.Time) {
+	r, unit := rand.New(rand.NewPCG(seed, 0xf0ca)), 100*time.Millisecond*scale
+	if r.IntN(3) == 0 {
+		return
+	}
+	var whole sched.Resources
+	for _, n := range s.Nodes {
+		whole = whole.Add(n.Capacity)
+	}
+	inParts, repeats := r.IntN(2) == 0, r.IntN(2) == 0
+	var steps []sched.Supply
+	at := sched.Time(0)
+	for range 1 + r.IntN(6) {
+		step := sched.Supply{From: at}
+		eighths := r.Int64N(9)
+		for k, n := range whole {
+			if inParts {
+				n = 1_000_000
+			}
+			step.Capacity[k] = n * eighths / 8
+		}
+		steps = append(steps, step)
+		at += sched.Time(10+r.IntN(200)) * unit
+	}
+	if !repeats {
+		at = 0
+	}
+	f, err := sched.NewForecast(at, steps...)
+	if err != nil {
+		panic(err)
+	}
+	if s.Forecast = f; inParts {
+		s.Forecast = f.InParts()
+	}
+}
+
 // lostAt reports whether a node is lost around an instant.
 func (s *Setup) lostAt(n sched.NodeID, at, unit sched.Time) bool {
 	for _, t := range s.Trouble {
@@ -249,6 +287,11 @@ func drawTerms(r *rand.Rand, j *sched.JobSpec, unit sched.Time) {
 		j.Profile.Phases[sched.PhaseMap] = sched.Resources{sched.VCores: r.Int64N(4), sched.DiskIO: r.Int64N(600_000)}
 		j.Profile.Phases[sched.PhaseShuffle] = sched.Resources{sched.NetworkIO: r.Int64N(100_000)}
 		j.Profile.Phases[sched.PhaseReduce] = sched.Resources{sched.DiskIO: r.Int64N(1_200_000)}
+		for _, ph := range [...]sched.Phase{sched.PhaseMap, sched.PhaseShuffle, sched.PhaseReduce} {
+			if r.IntN(4) == 0 { // that may be more than any node has
+				j.Profile.Phases[ph][sched.Memory] = 1024 * r.Int64N(12)
+			}
+		}
 	}
 }
 

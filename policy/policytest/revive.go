@@ -43,7 +43,8 @@ func (r *revived) begin(e *engine, p sched.Policy) error {
 	if err := throughJSON(r.policy, p); err != nil {
 		return err
 	}
-	config := sched.Config{Policy: p, Can: r.setup.Can, Heartbeats: r.setup.Heartbeat > 0}
+	config := sched.Config{Policy: p, Can: r.setup.Can, Heartbeats: r.setup.Heartbeat > 0,
+		Forecast: r.setup.Forecast}
 	if r.estimator != nil {
 		config.Estimator = r.setup.Estimator(func() *sched.Core { return r.core })
 		if err := throughJSON(r.estimator, config.Estimator); err != nil {

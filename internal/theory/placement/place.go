@@ -2,15 +2,15 @@ package placement
 
 import "slices"
 
-// PlaceReduces places reduces of all jobs in their order (step 1 of algorithm 1). Those of a job go to the nodes with
-// the fewest reduces, then to those with the fewest of its own, at most one on each node in a pass, and pass after pass
-// until all are placed or a pass has placed none. It costs O(nodes) for each pass of a job that lacks reduces, and
-// nothing for jobs whose reduces use what another job found no room for.
+// PlaceReduces places reduces of all jobs in their order (step 1 of algorithm 1), and the maps of jobs that are Alone.
+// Those of a job go to the nodes with the fewest reduces, then to those with the fewest of its own, at most one on each
+// node in a pass, and pass after pass until all are placed or a pass has placed none. It costs O(nodes) for each pass
+// of a job that lacks reduces, and nothing for jobs whose reduces use what another job found no room for.
 func (s *State) PlaceReduces() {
 	count := make([]int32, len(s.Nodes))
 	for n, cells := range s.cells {
 		for _, c := range cells {
-			count[n] += c.Reduces
+			count[n] += s.spreadIn(&c)
 		}
 	}
 	type use struct{ each, guard Demand }
@@ -18,21 +18,39 @@ func (s *State) PlaceReduces() {
 	for job := range s.Jobs {
 		each := s.ofReduce(job)
 		key := use{each, s.Jobs[job].Guard}
-		for s.reduces[job] < s.Jobs[job].Reduces && !full[key] {
+		for s.lacksReduces(job) && !full[key] {
 			placed := false
 			for _, n := range s.byReduces(count, job) {
-				if s.reduces[job] == s.Jobs[job].Reduces {
+				if !s.lacksReduces(job) {
 					break
 				}
-				if s.hasRoomForReduce(job, int(n), &each) {
+				switch {
+				case !s.hasRoomForReduce(job, int(n), &each):
+					continue
+				case !s.Jobs[job].Alone:
 					s.addReduces(job, int(n), 1)
-					count[n]++
-					placed = true
+				case s.Jobs[job].Shunned[int(n)]:
+					continue
+				default:
+					s.addMaps(job, int(n), 1)
 				}
+				count[n]++
+				placed = true
 			}
-			full[key] = !placed
+			full[key] = !placed && s.Jobs[job].Shunned == nil
+			if !placed {
+				break
+			}
 		}
 	}
+}
+
+// lacksReduces reports whether PlaceReduces has tasks of a job to place.
+func (s *State) lacksReduces(job int) bool {
+	if j := &s.Jobs[job]; !j.Alone {
+		return s.reduces[job] < j.Reduces
+	}
+	return s.maps[job] < s.Jobs[job].Pending
 }
 
 // byReduces returns the nodes by the number of their reduces, then by how many of these are the job's, then by index.
@@ -53,14 +71,14 @@ func (s *State) byReduces(count []int32, job int) []int32 {
 		order[starts[c]] = int32(n)
 		starts[c]++
 	}
-	if len(s.hosts[job]) == 0 {
+	if len(s.hosts[job]) == 0 && (!s.Jobs[job].Alone || s.maps[job] == 0) {
 		return order
 	}
 	slices.SortStableFunc(order, func(a, b int32) int {
 		if count[a] != count[b] {
 			return int(count[a] - count[b])
 		}
-		return int(s.reducesOn(job, int(a)) - s.reducesOn(job, int(b)))
+		return int(s.spreadOn(job, int(a)) - s.spreadOn(job, int(b)))
 	})
 	return order
 }

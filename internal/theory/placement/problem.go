@@ -37,6 +37,9 @@ type Job struct {
 	Copy             Demand // what it uses besides for each placed map of its job, of Problem.Copies at most
 	Reduce           Demand // what a reduce uses that has all its input
 	Reducing         bool   // its reduces have all their input
+	// Alone says that the job has no maps left. Its reduces, which wait for nothing, are the maps of this problem:
+	// Pending and Map are theirs, and Reduces is 0. PlaceReduces places them, too.
+	Alone bool
 	// Guard is what must stay free beside each reduce that waits for maps, so that one of these maps can run there.
 	Guard   Demand
 	Shunned map[int]bool // nodes that its maps must not use; nil: none
@@ -121,6 +124,24 @@ func (s *State) cell(job, node int) *Cell {
 		s.cells[node] = list
 	}
 	return &list[i]
+}
+
+// spreadOn returns how many of the tasks of a job that PlaceReduces places are on a node.
+func (s *State) spreadOn(job, node int) int64 {
+	for _, c := range s.cells[node] {
+		if int(c.Job) == job {
+			return int64(s.spreadIn(&c))
+		}
+	}
+	return 0
+}
+
+// spreadIn returns how many of the tasks of a cell are placed by PlaceReduces.
+func (s *State) spreadIn(c *Cell) int32 {
+	if s.Jobs[c.Job].Alone {
+		return c.Maps
+	}
+	return c.Reduces
 }
 
 // reducesOn returns how many reduces of a job are on a node.

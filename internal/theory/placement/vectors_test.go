@@ -284,7 +284,11 @@ func TestRandomPlacementsKeepConstraints(t *testing.T) {
 			d := func() app { return app{float64(r.IntN(60)), float64(r.IntN(60)), float64(5 + r.IntN(50))} }
 			j := jobOf(id, d(), d(), float64(r.IntN(3)))
 			j.Reducing = r.IntN(5) == 0
-			jobs = append(jobs, j.with(float64(r.IntN(12)), 1+r.IntN(20), r.IntN(4)))
+			reduces := r.IntN(4)
+			if j.Alone = r.IntN(4) == 0; j.Alone {
+				j.Reducing, j.Reduce, reduces = true, j.Map, 0
+			}
+			jobs = append(jobs, j.with(float64(r.IntN(12)), 1+r.IntN(20), reduces))
 		}
 		p := problem(1+r.IntN(5), jobs...)
 		p.Literal = r.IntN(2) == 0
@@ -334,6 +338,42 @@ func TestSoftKindsAdmitOneTask(t *testing.T) {
 	s = New(p)
 	s.PlaceMaps()
 	expect(t, s, "A", "")
+}
+
+// Reduces of a job without maps are spread by step 1 as those of P9 are, and not over nodes that the job must not use.
+// Where maps of another job hold all nodes, step 2 makes room for them, because nothing of their job is placed.
+func TestReducesWithoutMaps(t *testing.T) {
+	alone := func(id int, cpu float64, reduces int) Job {
+		j := cpuJob(id, cpu).with(1, reduces, 0)
+		j.Alone, j.Reducing, j.Reduce = true, true, j.Map
+		return j
+	}
+	for _, v := range []struct {
+		shunned map[int]bool // by A
+		want    string
+	}{
+		{nil, "A1 B1 C1 | A1 C2 | A1 C1 | B1 C1"},
+		{map[int]bool{0: true}, "B1 C2 | A1 B1 C1 | A1 C1 | A1 C1"},
+	} {
+		p := problem(4, alone(1, 0, 3), alone(2, 0, 2), cpuJob(3, 0).with(1, 1, 5))
+		p.Jobs[0].Shunned = v.shunned
+		s := New(p)
+		s.PlaceReduces()
+		if got := show(s, "ABC", func(c Cell) int32 { return c.Maps + c.Reduces }); got != v.want {
+			t.Errorf("A not on %v: %s, want %s", v.shunned, got, v.want)
+		}
+		s.check(t)
+	}
+	s := New(problem(2, cpuJob(1, 25).with(2, 40, 0), alone(2, 25, 3)))
+	for n := range s.Nodes {
+		s.Put(0, n, 4, 0)
+	}
+	s.PlaceReduces()
+	if maps, _ := s.Placed(1); maps != 0 {
+		t.Errorf("%d reduces are placed on nodes without room", maps)
+	}
+	s.PlaceMaps()
+	expect(t, s, "AB", "A2 B2 | A4", 4.0/38, 0.5)
 }
 
 // Reduces that wait leave room for a map of their job.

@@ -339,6 +339,37 @@ func TestFitIsFeasibility(t *testing.T) {
 	}
 }
 
+// 2.1: to cut the time at the goal of a job that has nothing to fit changes nothing for the others, whose tasks and
+// windows differ.
+func TestGoalWithoutTasks(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		avail := steps{{0, float64(1 + r.IntN(10))}, {9, float64(r.IntN(10))}, {21, float64(1 + r.IntN(10))}}
+		var jobs []Job
+		for id := range 1 + r.IntN(5) {
+			jobs = append(jobs, one(int64(id), 1+r.IntN(60), 30, 0.5+3*r.Float64(), 0.5+r.Float64()))
+			jobs[id].Window = max(1, jobs[id].Mean)
+		}
+		p := Plan{Area: avail.area, Fractions: true}
+		left := func(goals ...float64) []float64 {
+			list, open := make([]float64, len(jobs)), indices(len(jobs))
+			for i := range jobs {
+				list[i] = float64(jobs[i].Pending)
+			}
+			for i := range goals[1:] {
+				open = p.fill(jobs, list, open, interval{goals[i+1], goals[i], smallest(jobs, indices(len(jobs))), 1})
+			}
+			return list
+		}
+		cut := 30 * r.Float64()
+		for i, want := range left(30, 0) {
+			if got := left(30, cut, 0)[i]; math.Abs(got-want) > 1e-9 {
+				t.Errorf("seed %d: with a cut at %v job %d has %v left, want %v", seed, cut, i, got, want)
+			}
+		}
+	}
+}
+
 // BenchmarkFit plans many jobs on a cluster whose capacity changes with the hour.
 func BenchmarkFit(b *testing.B) {
 	for _, n := range []int{100, 1000, 10000} {

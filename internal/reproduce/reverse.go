@@ -232,6 +232,7 @@ func (c reverseCase) run(ctx context.Context, s Sample, seed uint64) error {
 	s.set(c.name()+" by", s.of(c.name()+" missed Adaptive")-s.of(c.name()+" missed Reverse"))
 	s.set(c.name()+" fifo", s.of(c.name()+" missed FIFO")-s.of(c.name()+" missed Reverse"))
 	s.set(c.name()+" later", s.of(c.name()+" late Adaptive")-s.of(c.name()+" late Reverse"))
+	s.set(c.name()+" nearer", s.of(c.name()+" off Adaptive")-s.of(c.name()+" off Reverse"))
 	return nil
 }
 
@@ -305,7 +306,7 @@ func reverseAlone() Part {
 				Published: Range{-0.5, 0.5}, Figure: c.name() + " by", Agrees: Range{-3, 3},
 				Why: "Reverse also knows the other jobs' goals"})
 	}
-	return p
+	return reverseWider(p, "fig. 5.20", [][2]reverseCase{{cases[0], cases[2]}, {cases[1], cases[3]}})
 }
 
 // reverseMisses adds the claims of experiments with a service.
@@ -320,7 +321,42 @@ func reverseMisses(p Part, where string, cases []reverseCase) Part {
 				Why: "in the scarce hours most goals cannot be met, and FIFO completes some jobs at once there"},
 			Claim{Where: where + ", " + c.label(), Says: "late jobs under Adaptive are later by", Unit: "h",
 				Published: above(0), Figure: c.name() + " later", Agrees: above(0),
-				Why: "Reverse completes more jobs in time, and what it cannot complete in time it leaves for later"})
+				Why: "Reverse completes more jobs in time, and what it cannot complete in time it leaves for later"},
+			Claim{Where: where + ", " + c.label(), Says: "distance to the goal, Adaptive less Reverse: about equal",
+				Unit: "h", Published: Range{-0.1, 0.1}, Figure: c.name() + " nearer", Agrees: Range{-0.1, 0.1},
+				Why: "as for the late jobs"})
+	}
+	return p
+}
+
+// reverseWider adds the claims on two ranges of goals at the same load: a figure says how many points more misses the
+// wider range saves a scheduler than FIFO.
+func reverseWider(p Part, where string, pairs [][2]reverseCase) Part {
+	inner := p.Trial
+	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
+		s, err := inner(ctx, lab, seed)
+		if err != nil {
+			return nil, err
+		}
+		for _, pair := range pairs {
+			saves := func(name string) float64 {
+				return s.of(pair[0].name()+" missed "+name) - s.of(pair[1].name()+" missed "+name)
+			}
+			for _, v := range reverseRivals[1:] {
+				s.set(pair[1].name()+" wider "+v.name, saves(v.name)-saves("FIFO"))
+			}
+		}
+		return s, nil
+	}
+	for _, pair := range pairs {
+		for _, v := range reverseRivals[1:] {
+			p.Claims = append(p.Claims, Claim{
+				Where: where + ", " + pair[1].label(), Published: above(0), Figure: pair[1].name() + " wider " + v.name,
+				Agrees: above(0),
+				Says: fmt.Sprintf("goals to %v× instead of %v× save %s more misses than FIFO (points)", pair[1].most,
+					pair[0].most, v.name),
+				Why: "with few misses there are few to save"})
+		}
 	}
 	return p
 }

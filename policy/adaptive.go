@@ -117,7 +117,7 @@ var adaptiveCard = Card{
 		"by job: whether its goal is given up (with shortage=fewest)",
 		mastersMemory,
 		"by job: whether it was said that its goal cannot be met, and how many of its tasks were known at most",
-		"how many events since the last look at goals may have added work",
+		"how many events since the last look at goals may have added work, and what there was of resources then",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 	Limits: []Limit{{"rm", "policy adaptive learns of a job's reduces when its ApplicationMaster asks for them: " +

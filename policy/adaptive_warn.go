@@ -29,19 +29,22 @@ func notesIn(p sched.Policy) []string {
 const mostNamed = 5
 
 // warnings make notes when the goals of jobs cannot all be met: at the submission of a job, if the estimator knows its
-// tasks, when the first task of a stage has finished, and when nodes join, are lost, or come to offer another amount.
-// There is at most one note about each job. A look at all goals costs O(n log n) for n stages. With more than fewGoals
-// jobs, the next look waits until there were so many news that it costs O(log n) for each of them.
+// tasks, when the first task of a stage has finished, when nodes join or are lost, and when nodes together have come to
+// offer more or less by one part in fewGoals. There is at most one note about each job. A look at all goals costs
+// O(n log n) for n stages. With more than fewGoals jobs, the next look waits until there were so many news that it
+// costs O(log n) for each of them, but for what nodes offer.
 type warnings struct {
 	Told  sched.Per[bool]  // by job: a note was made
 	Asked sched.Per[int32] // by job: the most tasks that were known when its master asked (with shortage=fewest)
 	Since int              // how many news there were since the last look
+	There sched.Resources  // what there was at the last look
 
 	on    bool
 	notes []string
 }
 
-// fewGoals is the number of jobs up to which there is a look at all goals for each new job.
+// fewGoals is the number of jobs up to which there is a look at all goals for each new job. Where what there is has
+// changed by less than one part in so many there is none.
 const fewGoals = 64
 
 // A claimant is a stage, and the work that is left of it.
@@ -56,10 +59,11 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 	if !w.on && !l.fewest {
 		return
 	}
-	if w.Since += w.news(p, l); w.Since == 0 || w.Since*fewGoals < p.LiveJobs() {
+	w.Since += w.news(p, l)
+	if enough := w.Since > 0 && w.Since*fewGoals >= p.LiveJobs(); !enough && !w.changed(p) {
 		return
 	}
-	w.Since = 0
+	w.Since, w.There = 0, p.Capacity
 	claims := claimsOf(p, l)
 	if l.fewest {
 		l.giveUp(p, claims)
@@ -118,10 +122,6 @@ func (w *warnings) news(p *sched.Plan, l *lineup) (n int) {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.JobSubmitted, sched.SpecChanged, sched.NodeJoined, sched.NodeLost:
 			n++
-		case sched.NodeReported:
-			if e.Body != nil { // the node offers another amount
-				n++
-			}
 		case sched.AttemptDone:
 			if a := p.Attempt(e.Attempt); a != nil && e.Outcome == sched.OK && l.Lengths.Of(a.Stage).N == 1 {
 				n++
@@ -133,6 +133,16 @@ func (w *warnings) news(p *sched.Plan, l *lineup) (n int) {
 		}
 	}
 	return n
+}
+
+// changed reports whether nodes together offer more or less than at the last look, by one part in fewGoals.
+func (w *warnings) changed(p *sched.Plan) bool {
+	for k, now := range &p.Capacity {
+		if was := w.There[k]; now != was && max(now-was, was-now)*fewGoals >= was {
+			return true
+		}
+	}
+	return false
 }
 
 // asksMore reports whether more tasks of a job are known than ever before, and notes them. O(stages of the job).

@@ -71,16 +71,17 @@ var rasMix = []struct {
 	length float64
 	goal   float64
 	end    float64 // published end in experiment 2
+	again  float64 // its end in an independent simulator of the same workload
 }{
-	{"J1", rasSort, 1440, 0, 69, 3000, 3018},
-	{"J2", rasCombine, 80, 100, 500, 850, 896},
-	{"J3", rasSelect, 160, 200, 200, 1250, 802},
-	{"J4", rasSelect, 400, 350, 70, 1100, 550},
-	{"J5", rasSelect, 80, 500, 50, 950, 560},
-	{"J6", rasCombine, 208, 600, 250, 2600, 2589},
-	{"J7", rasCombine, 800, 1100, 250, 6000, 4614},
-	{"J8", rasSort, 304, 2500, 44, 3400, 3365},
-	{"J9", rasSort, 96, 3750, 83, 4250, 4141},
+	{"J1", rasSort, 1440, 0, 69, 3000, 3018, 3250},
+	{"J2", rasCombine, 80, 100, 500, 850, 896, 795},
+	{"J3", rasSelect, 160, 200, 200, 1250, 802, 1580},
+	{"J4", rasSelect, 400, 350, 70, 1100, 550, 1420},
+	{"J5", rasSelect, 80, 500, 50, 950, 560, 1010},
+	{"J6", rasCombine, 208, 600, 250, 2600, 2589, 2680},
+	{"J7", rasCombine, 800, 1100, 250, 6000, 4614, 4550},
+	{"J8", rasSort, 304, 2500, 44, 3400, 3365, 3395},
+	{"J9", rasSort, 96, 3750, 83, 4250, 4141, 4185},
 }
 
 const (
@@ -371,6 +372,10 @@ func rasTight() Part {
 		p.Claims = append(p.Claims, Claim{Where: "table 4.1", Says: fmt.Sprintf("%s (%s) ends at", m.name, m.app.name),
 			Unit: "s", Published: Range{m.end * 0.9, m.end * 1.1}, Figure: m.name,
 			Agrees: Range{m.end * 0.8, m.end * 1.2}, Why: "lengths of maps are fitted to makespans, not to jobs"})
+	}
+	for _, m := range rasMix {
+		p.Claims = append(p.Claims, Claim{Where: "reference simulator", Says: m.name + " ends at", Unit: "s",
+			Published: exactly(m.again), Figure: m.name, Agrees: around(m.again)})
 	}
 	return p
 }

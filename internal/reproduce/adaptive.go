@@ -447,9 +447,8 @@ func adaptiveAffinity() Part {
 		Charts: []Picture{{"adaptive-affinity", "Remote maps by scheduler", adaptiveRemoteChart}},
 		Reading: "A job that holds enough slots can wait for its input at no cost to its goal. What stays " +
 			"remote are the " +
-			"tasks of jobs that are behind their plan or whose task length is not known, which do not wait: " +
-			"joins in a " +
-			"hurry read most. Delay scheduling by time makes every job wait, and reads less over the network, at the " +
+			"tasks of jobs that are behind their plan or whose task length is not known, which do not wait: of " +
+			"the jobs that may pass over nodes, joins in a hurry read most. Delay scheduling by time makes every job wait, and reads less over the network, at the " +
 			"cost of goals that Fair does not know.",
 	}
 	claim := func(where, says, figure, unit string, published, agrees Range) {

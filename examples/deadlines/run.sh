@@ -21,6 +21,10 @@ count=${5:-100}
 cluster=nodes=1,vcores=$(getconf _NPROCESSORS_ONLN),memory=1TiB # what run has, unless it is told otherwise
 here=$(dirname "$0")
 mkdir -p "$dir/input"
+# What sojourn run remarks itself, once and not before each of the runs (--quiet).
+[ ! -r /proc/loadavg ] || awk -v n="$(getconf _NPROCESSORS_ONLN)" '$1 > n / 4 {
+	printf "the machine is busy: load %s on %d processors in the last minute. Repeat on an idle machine: ", $1, n
+	print "deadlines are of jobs that were measured alone" }' /proc/loadavg >&2
 make_input() { # name, percentage of the size, then arguments of generate
 	name=$1; bytes=$((size * $2 * 10000)); shift 2
 	[ -e "$dir/input/$name" ] || "$sojourn" generate "$@" --size "$bytes" --output "$dir/input/$name"

@@ -8,7 +8,7 @@ import (
 )
 
 // On two slots a task of 100 s that has 60 s left to its deadline has no chance, although its time ÷ 2 would do. Two
-// tasks of 20 s, one of which has ended after 20 s, have a chance with 15 s left: the other one is about to end.
+// tasks of 20 s have a chance with 15 s left if one has ended and the other runs: it is about to end.
 func TestDistributionsOfFewTasks(t *testing.T) {
 	hopeless := func(tasks int32, length, deadline time.Duration, ended bool) bool {
 		p, _, err := Parse("distributions")

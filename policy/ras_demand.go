@@ -100,9 +100,9 @@ func part(rate, all float64) int64 {
 	return int64(math.Ceil(rate/all*20-0.25)) * (wholeNode / 20)
 }
 
-// said returns how much of a kind, in thousandths, a task is taken to use of which a profile says that it uses n. Of a
-// kind that is not soft that is at most what the largest node has: a task never starts where it does not fit, and a
-// wrong profile must not keep it from starting at all.
+// said returns how much of a kind, in thousandths, a task is taken to use if a profile says n. If the kind is not soft,
+// that is at most what the largest node has: a task never starts where it does not fit, and a wrong profile must not
+// keep it from starting at all.
 func (m *matrix) said(k int, n int64) int64 {
 	if !softKinds[k] {
 		n = min(n, m.Most[k])

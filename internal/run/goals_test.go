@@ -13,8 +13,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// misledRun is drawnRun with goals, of which some cannot be met, and with much that is wrong: profiles say that tasks
-// use what they do not, and hardware on which they are slower; nodes are lost and return; nodes of one class offer less
+// misledRun is drawnRun with goals, some of them out of reach, and with much that is wrong: profiles say that tasks use
+// what they do not, and name hardware that makes them slower; nodes are lost and return; nodes of one class offer less
 // at times, in the third quarter of each minute as little as lowest, and the forecast knows nothing of that.
 func misledRun(t *testing.T, seed uint64, lowest int64) sim.Config {
 	t.Helper()

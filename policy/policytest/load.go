@@ -149,7 +149,7 @@ func (s *Setup) drawSizes(seed uint64, scale sched.Time) {
 }
 
 // drawForecast draws what the policy is told of the room to come, in two of three setups: amounts, or parts of what the
-// nodes have altogether, once or day after day. It does not look at what the nodes will offer, so the forecast is wrong.
+// nodes have altogether, once or day after day. It ignores what the nodes will offer, so the forecast is wrong.
 func (s *Setup) drawForecast(seed uint64, scale sched.Time) {
 	r, unit := rand.New(rand.NewPCG(seed, 0xf0ca)), 100*time.Millisecond*scale
 	if r.IntN(3) == 0 {

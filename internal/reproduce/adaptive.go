@@ -403,7 +403,8 @@ func adaptiveAffinity() Part {
 			"Network volume is remote maps × block; in the thesis remote maps of Fair read more each than those of "+
 			"Adaptive, which it does not explain. Word counts have 3000 s, joins 1000 s, and 200 s where they "+
 			"are in a "+
-			"hurry, which stands for the tight goals of figure 3.8. *Fair, 15 s* is Fair with delay scheduling.", adaptiveRemote),
+			"hurry, which stands for the tight goals of figure 3.8. *Fair, 15 s* is Fair with delay scheduling.",
+			adaptiveRemote),
 		Trial: func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
 			s := Sample{}
 			for _, copies := range []int{1, 3} {
@@ -448,7 +449,8 @@ func adaptiveAffinity() Part {
 		Reading: "A job that holds enough slots can wait for its input at no cost to its goal. What stays " +
 			"remote are the " +
 			"tasks of jobs that are behind their plan or whose task length is not known, which do not wait: of " +
-			"the jobs that may pass over nodes, joins in a hurry read most. Delay scheduling by time makes every job wait, and reads less over the network, at the " +
+			"the jobs that may pass over nodes, joins in a hurry read most. Delay scheduling by time makes every " +
+			"job wait, and reads less over the network, at the " +
 			"cost of goals that Fair does not know.",
 	}
 	claim := func(where, says, figure, unit string, published, agrees Range) {
@@ -467,7 +469,8 @@ func adaptiveAffinity() Part {
 		atMost(-35))
 	claim("Table 3.1", "network volume, 3 delays against basic, 3 copies", "saved of basic, 3", "%", exactly(-44.3),
 		atMost(-35))
-	claim("Table 3.1", "network volume, 1 delay against Fair, 1 copy", "saved once, 1", "%", exactly(-70.69), atMost(-60))
+	claim("Table 3.1", "network volume, 1 delay against Fair, 1 copy", "saved once, 1", "%", exactly(-70.69),
+		atMost(-60))
 	claim("Table 3.1", "network volume, 1 delay against Fair, 3 copies", "saved once, 3", "%", exactly(-81.60),
 		atMost(-65))
 	claim("Fig. 3.8", "tight goals: basic with 3 copies reads more remotely than 1 delay with 1 copy, by",

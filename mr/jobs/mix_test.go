@@ -184,8 +184,10 @@ func (m mix) run(t *testing.T) {
 // TestMixUnderGoals is TestMix under the policies that steer by goals, which know nothing right: jobs have goals that
 // they may not meet and profiles of other jobs, and the forecast is another node's.
 func TestMixUnderGoals(t *testing.T) {
-	for i, name := range []string{"adaptive:delays=1", "adaptive:shortage=fewest", "hardware:epoch=0s", "ras:cycle=50ms",
-		"reverse:cycle=50ms,burst=suspend", "reverse:cycle=50ms,burst=kill"} {
+	for i, name := range []string{
+		"adaptive:delays=1", "adaptive:shortage=fewest", "hardware:epoch=0s", "ras:cycle=50ms",
+		"reverse:cycle=50ms,burst=suspend", "reverse:cycle=50ms,burst=kill",
+	} {
 		t.Run(name, func(t *testing.T) {
 			mix{policy: name, counts: 3, sorts: 12, seed: uint64(i), misled: true}.run(t)
 		})

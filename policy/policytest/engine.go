@@ -19,12 +19,12 @@ type Setup struct {
 	Trouble   []Trouble
 	Can       sched.Powers
 	Estimator func(core func() *sched.Core) sched.Estimator // nil: the core's own priors
+	Forecast  *sched.Forecast                               // what the policy is told that nodes will offer
 	// between two reports of a node; zero: nodes are always open
 	Heartbeat sched.Time
-	Forecast  *sched.Forecast // what the policy is told that nodes will offer; nil: nothing
-	Progress  sched.Time      // between two reports of an attempt; zero: none
-	Lag       sched.Time      // until a Suspend has happened
-	Patience  sched.Time      // after which an attempt that waits for input gives way to the tasks it waits for; zero: never
+	Progress  sched.Time // between two reports of an attempt; zero: none
+	Lag       sched.Time // until a Suspend has happened
+	Patience  sched.Time // after which an attempt that waits for input gives way to the tasks it waits for; zero: never
 }
 
 // A Try is one attempt: the Nth of its task, from 0, on a node.

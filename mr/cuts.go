@@ -21,15 +21,16 @@ const (
 
 // Cut must be called with all splits before the first attempt. For a job with TotalOrder and more than one part, it
 // finds the keys at which the parts of the output begin: it samples the keys that Map emits for the beginnings of some
-// splits, which are evenly spread.
+// splits, which are evenly spread. Splits with a pipe are not sampled, because the map could not read the sample again.
 func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
 	r.maps, r.input = len(splits), 0
 	for i := range splits {
 		r.input += splits[i].Bytes()
 	}
-	if !r.Job.TotalOrder || r.Parts == 1 || r.Job.Reduces == MapOnly {
+	if !r.ranged() {
 		return nil
 	}
+	splits = slices.DeleteFunc(slices.Clone(splits), func(s input.Split) bool { return s.Pipe() != nil })
 	n := min(len(splits), sampleSplits)
 	var keys [][]byte
 	for i := range n {
@@ -46,6 +47,9 @@ func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
 	r.bins.Store(&bins{cuts: newCuts(keys, r.Parts*per, o), per: per, total: true})
 	return nil
 }
+
+// ranged reports whether parts of the output are ranges of keys, which Cut finds from a sample.
+func (r *Run) ranged() bool { return r.Job.TotalOrder && r.Parts > 1 && r.Job.Reduces != MapOnly }
 
 // sample runs Map on the first batch of a split, and returns some of the keys that Map emits, evenly spread.
 func (r *Run) sample(ctx context.Context, s input.Split, taken sampler) (keys [][]byte, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
@@ -78,14 +79,20 @@ func (e *Emitter) Write(records []byte) {
 	}
 }
 
+// Err returns what went wrong with what was emitted so far; nil: nothing. A function that may emit without end between
+// two batches or groups looks at it.
+func (e *Emitter) Err() error { return e.failed }
+
 // Batches are the records of one split, some at a time. Use: for in.Next() { … in.Data() … }.
 type Batches struct {
 	attempt *Attempt
 	reader  *input.Reader
-	room    recordRoom // of reader
-	size    int64      // of the split, in bytes as stored
-	record  int        // bytes of a record; 0: lines
-	once    bool       // only the beginning is wanted
+	room    recordRoom  // of reader
+	size    int64       // of the split, in bytes as stored
+	record  int         // bytes of a record; 0: lines
+	once    bool        // only the beginning is wanted
+	readers *sync.Pool  // takes reader back
+	free    func() bool // ends the watch over the attempt's context; nil: the split has no pipe
 	out     *Emitter
 	data    []byte
 	records int64
@@ -110,6 +117,10 @@ func (b *Batches) Next() bool {
 		return false
 	}
 	defer b.attempt.enter(b.attempt.enter(Read))
+	if b.free != nil { // what writes to it may take its time
+		b.attempt.throttle.waiting.Store(true)
+		defer b.attempt.throttle.waiting.Store(false)
+	}
 	if b.data, b.failed = b.reader.Next(); b.failed != nil {
 		return false
 	}
@@ -126,8 +137,12 @@ func (b *Batches) Next() bool {
 
 // close ends reading, and frees what the reader holds.
 func (b *Batches) close() {
+	again := b.free == nil || b.free() // else the watch is about to interrupt the reader
 	b.reader.Close()
-	b.room.account.Close()
+	b.room.close()
+	if again {
+		b.readers.Put(b.reader)
+	}
 }
 
 // Data is the batch: at least one whole record of one file, lines each with one LF at its end and none elsewhere. Lent
@@ -145,6 +160,7 @@ type LostOutput struct {
 	Map     int // the task
 	Attempt int // whose output it was
 	Err     error
+	Others  []int // further maps whose outputs were given up, in ascending order
 }
 
 func (e *LostOutput) Error() string {

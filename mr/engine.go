@@ -46,6 +46,9 @@ type Launch struct {
 type Submission struct {
 	Spec *sched.JobSpec // Submit is the arrival; Work makes Stages; Open says that Work has more than its first stages
 	Work Work
+	// Late says that other jobs of the run may write what this one reads. It is planned when it arrives, although its
+	// input may exist before: the output of an earlier run, which is about to be replaced.
+	Late bool
 }
 
 // A Result says how a job ended.
@@ -327,6 +330,9 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	j.running--
 	j.slowed += l.Attempt.Slowed()
 	done := sched.Event{Kind: sched.AttemptDone, Attempt: l.id}
+	if errors.Is(err, ErrCommitted) && e.orphaned(l) {
+		err = nil
+	}
 	switch {
 	case err == nil:
 		j.used(l, false)
@@ -357,6 +363,20 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	e.closeIfOver(j)
 }
 
+// orphaned reports whether the task of l, which another attempt has committed, would wait for ever: that attempt was
+// given up, so that the core was told it failed, and committed afterwards. O(attempts).
+func (e *engine) orphaned(l *Launch) bool {
+	if l.job.stages[l.Stage].done[l.Task] {
+		return false
+	}
+	for _, other := range e.attempts {
+		if other.job == l.job && other.Stage == l.Stage && other.Task == l.Task {
+			return false
+		}
+	}
+	return true
+}
+
 // undone reports whether attempt l has found that a map output is lost, and adds the event that lets the map run again,
 // even if the attempt was killed meanwhile, since Work has forgotten the output.
 func (e *engine) undone(l *Launch, err error) bool {
@@ -367,12 +387,26 @@ func (e *engine) undone(l *Launch, err error) bool {
 	if l.job.ended {
 		return true
 	}
-	if stage, ok := l.job.undo(l.Stage, lost.Map); ok {
-		e.events = append(e.events, sched.Event{
-			Kind: sched.TaskUndone,
-			Job:  l.job.id,
-			Body: &sched.Undone{Stage: int32(stage), Tasks: []int32{int32(lost.Map) + 1}},
-		})
+	stage := l.Stage - 1
+	var tasks []int32
+	for _, task := range append([]int{lost.Map}, lost.Others...) {
+		if l.job.undo(stage, task) {
+			tasks = append(tasks, int32(task)+1)
+		}
+	}
+	if len(tasks) == 0 {
+		return true
+	}
+	slices.Sort(tasks)
+	e.events = append(e.events, sched.Event{
+		Kind: sched.TaskUndone,
+		Job:  l.job.id,
+		Body: &sched.Undone{Stage: int32(stage), Tasks: tasks},
+	})
+	if !errors.Is(lost.Err, ErrReleased) && l.job.stages[stage].damage(lost.Map) == mostDamaged {
+		l.job.err = fmt.Errorf("the output of map %d could not be read %d times: is the disk sound, and does no program "+
+			"remove its files? %w", lost.Map, mostDamaged, err)
+		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: l.job.id})
 	}
 	return true
 }
@@ -455,6 +489,9 @@ func (e *engine) planAhead(ctx context.Context) {
 	workers := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i := range e.arriving {
 		a := &e.arriving[i]
+		if a.sub.Late {
+			continue
+		}
 		wg.Go(func() {
 			workers <- struct{}{}
 			if stages, err := a.sub.Work.Stages(ctx); err == nil {

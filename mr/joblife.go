@@ -39,6 +39,21 @@ type stageLife struct {
 	done   []bool
 	plain  []bool // by task: an attempt that might use special hardware has failed; nil: none has
 	left   int    // tasks not done
+	// damaged has by task how many outputs could not be read. Outputs that were given up on purpose do not count.
+	damaged map[int]int
+}
+
+// mostDamaged is how many outputs of a map may be unreadable before its job fails. Hadoop counts a map whose output
+// cannot be fetched as failed, and gives a task four attempts.
+const mostDamaged = sched.DefaultMaxAttempts
+
+// damage counts an output of a task that could not be read, and returns how many there have been.
+func (s *stageLife) damage(task int) int {
+	if s.damaged == nil {
+		s.damaged = map[int]int{}
+	}
+	s.damaged[task]++
+	return s.damaged[task]
 }
 
 func (j *jobLife) addStage(tasks int32) {
@@ -101,17 +116,15 @@ func (j *jobLife) taskDone(l *Launch) bool {
 	return true
 }
 
-// undo notes that the output of a map was lost, found by a task of a stage, and returns the map's stage, the one
-// before; false: known already.
-func (j *jobLife) undo(stage, task int) (maps int, news bool) {
-	maps = stage - 1
-	s := j.stages[maps]
+// undo notes that the output of a task of a map stage was lost. It returns false if that was known already.
+func (j *jobLife) undo(stage, task int) bool {
+	s := j.stages[stage]
 	if !s.done[task] {
-		return maps, false
+		return false
 	}
 	s.done[task] = false
 	s.left++
-	return maps, true
+	return true
 }
 
 // A mailbox holds what other goroutines want done on the engine's. Sending never blocks.

@@ -51,6 +51,13 @@ func (m *MapOutput) take() error {
 	return nil
 }
 
+// gone reports whether the output was released.
+func (m *MapOutput) gone() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lost != nil
+}
+
 // drop undoes a take. The last drop frees memory and removes the file.
 func (m *MapOutput) drop() {
 	m.mu.Lock()

@@ -2,6 +2,7 @@ package mr
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 )
@@ -13,6 +14,7 @@ type Memory struct {
 	results *mem.Account
 	small   shelf // of results
 	slots   int
+	open    atomic.Int64 // accounts of attempts
 }
 
 const (
@@ -44,16 +46,29 @@ func newMemory(size int64, slots int) (*Memory, error) {
 	return &Memory{pool: pool, results: results, small: shelf{account: results}, slots: slots}, nil
 }
 
-// attempt opens the account of an attempt. The attempt closes it.
-func (m *Memory) attempt() *mem.Account { return m.pool.Account(m.attemptBytes()) }
+// attempt opens the account of an attempt, which ends with end.
+func (m *Memory) attempt() *mem.Account {
+	m.open.Add(1)
+	return m.pool.Account(m.attemptBytes())
+}
+
+// end closes the account of an attempt.
+func (m *Memory) end(a *mem.Account) {
+	a.Close()
+	m.open.Add(-1)
+}
 
 // recordRoom is what an attempt reads records into that are longer than its reader's buffers.
-type recordRoom struct{ account *mem.Account }
+type recordRoom struct {
+	memory  *Memory
+	account *mem.Account
+}
 
 // reading opens the room for long records of an attempt that reads input. It comes on top of the attempt's account: the
 // pool bounds all accounts together, and where it is used up the records lie in Go's heap, within the account's limit.
-func (m *Memory) reading() recordRoom { return recordRoom{m.attempt()} }
+func (m *Memory) reading() recordRoom { return recordRoom{m, m.attempt()} }
 
+func (r recordRoom) close()             { r.memory.end(r.account) }
 func (r recordRoom) Alloc(n int) []byte { return r.account.Need(n) }
 func (r recordRoom) Free(b []byte)      { r.account.Free(b) }
 func (r recordRoom) Limit() int64       { return r.account.Limit() }
@@ -67,5 +82,11 @@ func (m *Memory) InUse() int64 { return m.pool.InUse() }
 // Trim returns the pages that are not in use to the operating system.
 func (m *Memory) Trim() { m.pool.Trim() }
 
-// Close unmaps the memory. No attempt may be running, and map output is gone.
-func (m *Memory) Close() error { return m.pool.Close() }
+// Close unmaps the memory, and map output is gone. If an attempt that was given up still runs, the memory stays mapped:
+// what the attempt reads and writes there would else crash the process.
+func (m *Memory) Close() error {
+	if m.open.Load() > 0 {
+		return nil
+	}
+	return m.pool.Close()
+}

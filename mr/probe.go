@@ -40,9 +40,9 @@ func (w *jobWork) Probe(draw func(n int) int) Work {
 	}
 	first := w.rounds[0]
 	w.probes++
-	if path, ok := pipeIn(first.splits); ok {
+	if pipe := pipeIn(first.splits); pipe != nil {
 		if w.probes == 1 && w.order.Notes != nil {
-			w.order.Notes(path + ": a pipe is read once, so the job is not probed")
+			w.order.Notes(pipe.Path + ": a pipe is read once, so the job is not probed")
 		}
 		return nil
 	}
@@ -72,16 +72,14 @@ func (w *jobWork) Probe(draw func(n int) int) Work {
 	}
 }
 
-// pipeIn returns the first pipe in splits.
-func pipeIn(splits []input.Split) (path string, ok bool) {
+// pipeIn returns the first pipe in splits; nil: there is none.
+func pipeIn(splits []input.Split) *input.File {
 	for _, s := range splits {
-		for _, r := range s.Ranges {
-			if r.File.Pipe {
-				return r.File.Path, true
-			}
+		if pipe := s.Pipe(); pipe != nil {
+			return pipe
 		}
 	}
-	return "", false
+	return nil
 }
 
 // sampleOf returns what a probe reads: beginnings of splits chosen at random, in the order of the input (FSPY,

@@ -74,7 +74,7 @@ func (r *Run) attempt(t *Task, first Phase, work func() error) error {
 		panic("mr: an attempt is used once")
 	}
 	a.account = r.Memory.attempt()
-	defer a.account.Close()
+	defer r.Memory.end(a.account)
 	a.enter(first)
 	err := guarded(work)
 	a.enter(first)
@@ -123,7 +123,6 @@ func (r *Run) mapInto(t *Task, out *Emitter) error {
 		return err
 	}
 	in := r.batches(t, out)
-	defer r.readers.Put(in.reader)
 	defer in.close()
 	err := in.reader.Guard(func() error { return r.Job.mapOn(t.attempt.hardware)(t, in, out) })
 	a.count(MapInputRecords, in.records)
@@ -146,9 +145,12 @@ func (r *Run) batches(t *Task, out *Emitter) *Batches {
 	room := r.Memory.reading()
 	reader.Memory = room
 	reader.Open(t.Split)
-	return &Batches{
-		room: room, attempt: t.attempt, reader: reader, size: t.Split.Bytes(), record: r.Job.Record, out: out,
+	b := &Batches{room: room, attempt: t.attempt, reader: reader, readers: &r.readers, size: t.Split.Bytes(),
+		record: r.Job.Record, out: out}
+	if t.Split.Pipe() != nil {
+		b.free = context.AfterFunc(t.attempt.ctx, reader.Interrupt)
 	}
+	return b
 }
 
 // toPart runs work with an emitter that writes a part. After an error the part is removed.

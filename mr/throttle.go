@@ -1,6 +1,7 @@
 package mr
 
 import (
+	"context"
 	"math"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,7 @@ import (
 // unlike control groups or a raised priority.
 type throttle struct {
 	rest    atomic.Uint64 // bits of the part of the time in which the attempt does nothing; zero: none
-	waiting atomic.Bool   // the attempt waits
+	waiting atomic.Bool   // the attempt waits, because of Slow or for its turn to read a pipe
 	outside atomic.Bool   // a program works for the attempt
 
 	// Only the attempt's own goroutine uses these.
@@ -61,7 +62,21 @@ func (a *Attempt) Slowed() time.Duration {
 	return a.throttle.slowed
 }
 
-// halted reports whether the attempt is suspended or waits because of Slow, so that it shows no signs of life.
+// standBy waits until one of two channels is closed. It returns the error with which the attempt is to end; nil: the
+// attempt goes on. [Config.Timeout] does not count the wait.
+func (a *Attempt) standBy(one, other <-chan struct{}) error {
+	a.throttle.waiting.Store(true)
+	defer a.throttle.waiting.Store(false)
+	select {
+	case <-one:
+	case <-other:
+	case <-a.ctx.Done():
+	}
+	return context.Cause(a.ctx)
+}
+
+// halted reports whether the attempt is suspended, or waits for a pipe or because of Slow, so that it shows no signs of
+// life.
 func (a *Attempt) halted() bool { return a.held.Load() || a.throttle.waiting.Load() }
 
 // rethrottle wakes pay and turns after a change of rest or of the program, and starts turns if the program must be

@@ -67,6 +67,11 @@ type jobWork struct {
 	site  Site
 	files *Workspace
 
+	// planning is held while a round is planned or the job is committed, and while the work is closed: a user may end
+	// the run at any instant.
+	planning sync.Mutex
+	closed   bool // planning guards it
+
 	mu       sync.Mutex // guards what follows and the rounds' maps and counts: attempts of all stages use them
 	rounds   []*round
 	first    []int                  // index of each round's first stage
@@ -79,9 +84,16 @@ type jobWork struct {
 type round struct {
 	run    *Run
 	splits []input.Split
-	maps   []*MapOutput // by task; nil: not there (yet)
-	counts []*Counters  // by task, of the attempt that made the output last; nil: none yet
-	over   bool         // released
+	maps   []*MapOutput        // by task; nil: not there (yet)
+	counts []*Counters         // by task, of the attempt that made the output last; nil: none yet
+	over   bool                // released
+	pipes  map[int]*pipeReader // by task that reads a pipe: the attempt that does now
+}
+
+// A pipeReader is the attempt that may read the pipe of its task, which only one attempt can.
+type pipeReader struct {
+	attempt *Attempt
+	left    chan struct{} // closed when it has ended
 }
 
 // Open claims the output directory of an order and returns the work to do. Close, which the engine calls, gives it
@@ -117,6 +129,11 @@ func CountersOf(w Work) Counters {
 
 // Stages plans the first round, or ends the last round and plans the next. After the last round it commits the job.
 func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
+	w.planning.Lock()
+	defer w.planning.Unlock()
+	if w.closed {
+		return nil, errClosed
+	}
 	if len(w.rounds) == 0 {
 		return w.plan(ctx, w.order.Job, w.order.Input)
 	}
@@ -170,6 +187,10 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 		return nil, err
 	}
 	splits, notes := input.Plan(files, config)
+	if len(files) == 0 && len(w.rounds) == 0 {
+		notes = append(notes, fmt.Sprintf("no file is in %s, so the output is empty; names that begin with . or _ are "+
+			"passed over", strings.Join(paths, ", ")))
+	}
 	if w.order.Notes != nil {
 		for _, n := range notes {
 			w.order.Notes(n)
@@ -189,6 +210,10 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 	run.Round = len(w.rounds)
 	if err := run.Cut(ctx, splits); err != nil {
 		return nil, err
+	}
+	if pipe := pipeIn(splits); pipe != nil && run.ranged() && w.order.Notes != nil {
+		w.order.Notes(pipe.Path + ": a pipe is read once, so no sample of it says where the parts of the output begin: " +
+			"they may differ much in size")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -288,7 +313,9 @@ func (w *jobWork) Run(l *Launch) error {
 		err = w.runReduce(r, l)
 	}
 	if err != nil {
-		for _, lasting := range []error{input.ErrChanged, input.ErrCorrupt, input.ErrTooLong, errPairTooLong} {
+		for _, lasting := range []error{
+			input.ErrChanged, input.ErrCorrupt, input.ErrTooLong, input.ErrReadOnce, errPairTooLong,
+		} {
 			if errors.Is(err, lasting) {
 				return Permanent(err)
 			}
@@ -306,6 +333,77 @@ func (w *jobWork) Run(l *Launch) error {
 }
 
 func (w *jobWork) runMap(r *round, l *Launch) error {
+	pipe := r.splits[l.Task].Pipe()
+	if pipe == nil {
+		return w.mapSplit(r, l)
+	}
+	leave, err := w.pipeTurn(r, l, pipe)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if pipe.Opened() && w.mapped(r, l) {
+		return ErrCommitted
+	}
+	err = w.mapSplit(r, l)
+	if err != nil && pipe.Opened() && !errors.Is(err, ErrCommitted) && !errors.Is(err, input.ErrReadOnce) {
+		return Permanent(fmt.Errorf("%w; %s is a pipe, which cannot be read again, so the task is not tried again", err,
+			pipe.Path))
+	}
+	return err
+}
+
+// pipeTurn waits until no other attempt at the task of l reads its pipe. The caller calls leave when its attempt has
+// ended. It does not wait for an attempt that was told to end, which may never do so: what that attempt has read is
+// lost.
+func (w *jobWork) pipeTurn(r *round, l *Launch, pipe *input.File) (leave func(), err error) {
+	for {
+		w.mu.Lock()
+		other := r.pipes[l.Task]
+		if other == nil {
+			if r.pipes == nil {
+				r.pipes = map[int]*pipeReader{}
+			}
+			me := &pipeReader{l.Attempt, make(chan struct{})}
+			r.pipes[l.Task] = me
+			w.mu.Unlock()
+			return func() {
+				w.mu.Lock()
+				delete(r.pipes, l.Task)
+				w.mu.Unlock()
+				close(me.left)
+			}, nil
+		}
+		w.mu.Unlock()
+		if err := l.Attempt.standBy(other.left, other.attempt.ctx.Done()); err != nil {
+			return nil, err
+		}
+		select {
+		case <-other.left:
+			continue
+		default:
+		}
+		if pipe.Opened() {
+			return nil, Permanent(fmt.Errorf("input %s: %w", pipe.Path, input.ErrReadOnce))
+		}
+		if err := l.Attempt.standBy(other.left, nil); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// mapped reports whether the output of a map task is there.
+func (w *jobWork) mapped(r *round, l *Launch) bool {
+	if r.stages() == 1 {
+		return r.run.taskCommitted(l.Attempt)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return r.over || r.maps[l.Task] != nil
+}
+
+// mapSplit runs a map attempt and keeps its output.
+func (w *jobWork) mapSplit(r *round, l *Launch) error {
 	out, err := r.run.Map(l.Attempt, r.splits[l.Task])
 	switch {
 	case err != nil:
@@ -332,13 +430,32 @@ func (w *jobWork) runReduce(r *round, l *Launch) error {
 	}
 	err := r.run.Reduce(l.Attempt, maps)
 	lost := new(LostOutput)
-	if errors.As(err, &lost) && !w.lose(r, lost.Map, maps[lost.Map]) {
-		return errNotYet // it has run again already
+	if errors.As(err, &lost) {
+		return w.loseAll(r, lost, maps, err)
 	}
 	if err != nil {
 		return err
 	}
 	return r.run.CommitTask(l.Attempt)
+}
+
+// loseAll forgets the output that a reduce found lost, and with it all others of maps that were given up: a reduce that
+// found them one after the other would begin anew for each. It returns err, which then names them all, or errNotYet if
+// all have run again already.
+func (w *jobWork) loseAll(r *round, lost *LostOutput, maps []*MapOutput, err error) error {
+	first := w.lose(r, lost.Map, maps[lost.Map])
+	for i, m := range maps {
+		if i != lost.Map && m.gone() && w.lose(r, i, m) {
+			lost.Others = append(lost.Others, i)
+		}
+	}
+	switch {
+	case first:
+		return err
+	case len(lost.Others) == 0:
+		return errNotYet
+	}
+	return &LostOutput{Map: lost.Others[0], Err: ErrReleased, Others: lost.Others[1:]}
 }
 
 // lose forgets the output of a map, and reports whether it was known. Another reduce may have lost it before.
@@ -378,8 +495,15 @@ func (r *round) release() {
 	}
 }
 
-// Close releases all outputs of maps and removes all temporary files.
+// errClosed is the error of work that has been given up.
+var errClosed = errors.New("the job has been given up")
+
+// Close releases all outputs of maps and removes all temporary files. A commit that goes on ends first: of the output
+// there is all or nothing.
 func (w *jobWork) Close(bool) error {
+	w.planning.Lock()
+	defer w.planning.Unlock()
+	w.closed = true
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range w.rounds {

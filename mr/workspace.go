@@ -28,8 +28,9 @@ type Workspace struct {
 	lock      *os.File
 	overwrite bool
 
-	mu        sync.Mutex
+	mu        sync.Mutex      // guards what follows
 	committed map[string]bool // final paths of parts
+	closed    bool
 }
 
 const (
@@ -158,15 +159,17 @@ func (w *Workspace) parts(round int) string {
 // CommitTask makes the part that attempt a wrote the part of its task, by a rename. The error is ErrCommitted where
 // another attempt has committed the task; the part of a is removed then.
 func (r *Run) CommitTask(a *Attempt) error {
-	stage, letter := ReduceStage, "r"
+	stage := ReduceStage
 	if r.Job.Reduces == MapOnly {
-		stage, letter = MapStage, "m"
+		stage = MapStage
 	}
-	from := r.scratch("part", stage, a)
-	dir := r.Files.parts(r.Round)
-	to := filepath.Join(dir, fmt.Sprintf("part-%s-%05d", letter, a.Task))
+	from, to := r.scratch("part", stage, a), r.part(a)
+	dir := filepath.Dir(to)
 	r.Files.mu.Lock()
 	defer r.Files.mu.Unlock()
+	if r.Files.closed { // what is at from by now may be another run's
+		return errClosed
+	}
 	if r.Files.committed[to] {
 		return errors.Join(ErrCommitted, os.Remove(from))
 	}
@@ -181,6 +184,22 @@ func (r *Run) CommitTask(a *Attempt) error {
 	}
 	r.Files.committed[to] = true
 	return nil
+}
+
+// part returns the final path of the part of an attempt's task.
+func (r *Run) part(a *Attempt) string {
+	letter := "r"
+	if r.Job.Reduces == MapOnly {
+		letter = "m"
+	}
+	return filepath.Join(r.Files.parts(r.Round), fmt.Sprintf("part-%s-%05d", letter, a.Task))
+}
+
+// taskCommitted reports whether an attempt at the task of a has committed it.
+func (r *Run) taskCommitted(a *Attempt) bool {
+	r.Files.mu.Lock()
+	defer r.Files.mu.Unlock()
+	return r.Files.committed[r.part(a)]
 }
 
 // DropTask removes the part of an attempt that ended well but is not to be committed.
@@ -247,8 +266,12 @@ func (w *Workspace) publish(dir string) error {
 	return os.Rename(dir, w.output)
 }
 
-// Close removes all temporary files, committed or not. No attempt may be running.
+// Close removes all temporary files, committed or not. An attempt that was given up, and still runs, commits nothing
+// afterwards.
 func (w *Workspace) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
 	// The lock goes last, and while it is held.
 	err := errors.Join(w.sweep(), os.RemoveAll(w.dir))
 	return errors.Join(err, w.lock.Close())

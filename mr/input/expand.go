@@ -3,17 +3,20 @@ package input
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
 // Codec is how a file is compressed. The end of its name decides, as in Hadoop (.gz, .zst, .bz2, in any case); the
-// first bytes must agree, or reading it is an error. Pipes have no telling name: there the first bytes decide.
+// first bytes must agree, or reading it is an error. Pipes and standard input have no telling name: there the first bytes
+// decide.
 type Codec uint8
 
 const (
@@ -34,6 +37,9 @@ var unread = map[string]string{".xz": "xz", ".lzma": "lzma", ".lz4": "lz4", ".lz
 
 var codecOf = map[string]Codec{".gz": Gzip, ".zst": Zstd, ".bz2": Bzip2}
 
+// standardInput is the path of the input that a user calls "-".
+const standardInput = "/dev/stdin"
+
 // File is one input file as it was when the job began; a Reader refuses it when it has changed since.
 type File struct {
 	Path     string
@@ -42,8 +48,12 @@ type File struct {
 	Codec    Codec
 	Pipe     bool // a pipe, terminal or device: read once, front to back, by one task that cannot be retried
 
-	part *Part // of a Store; nil: it is a file
+	part   *Part        // of a Store; nil: it is a file
+	opened *atomic.Bool // a Reader has begun to read the pipe; nil: it is none
 }
+
+// Opened reports whether a Reader has begun to read the file, which is a pipe, so that no other Reader may.
+func (f *File) Opened() bool { return f.opened != nil && f.opened.Load() }
 
 // Whole says that one task must read the whole file, because no task can start in its middle.
 func (f *File) Whole() bool { return f.Pipe || f.Codec != Plain }
@@ -58,12 +68,21 @@ func (f *File) Whole() bool { return f.Pipe || f.Codec != Plain }
 // directory is passed over. A pattern that matches nothing, and a file that cannot be read, are errors.
 func Expand(patterns []string, c Config) ([]File, error) {
 	var all []File
+	pipes := map[string]bool{}
 	for _, pattern := range patterns {
 		f := finder{flat: c.Flat, seen: map[string]bool{}}
 		if err := f.pattern(pattern); err != nil {
 			return nil, err
 		}
 		slices.SortFunc(f.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+		for i := range f.files {
+			if path := f.files[i].Path; f.files[i].Pipe {
+				if pipes[path] {
+					return nil, fmt.Errorf("input %s: a pipe can be read once, and is named twice", path)
+				}
+				pipes[path] = true
+			}
+		}
 		all = append(all, f.files...)
 	}
 	return all, nil
@@ -79,7 +98,7 @@ type finder struct {
 func (f *finder) pattern(pattern string) error {
 	path := pattern
 	if path == "-" {
-		path = "/dev/stdin"
+		path = standardInput
 	}
 	if path == "" {
 		return errors.New("input: empty path")
@@ -136,13 +155,36 @@ func (f *finder) file(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		file.Size = info.Size()
 		file.Codec = codecOf[strings.ToLower(filepath.Ext(path))]
-	} else if file.Pipe = true; info.Mode()&fs.ModeSocket != 0 {
+	} else if file.Pipe, file.opened = true, new(atomic.Bool); info.Mode()&fs.ModeSocket != 0 {
 		return fmt.Errorf("input %s: is a socket, which cannot be read as a file", path)
 	}
 	if err := unix.Access(path, unix.R_OK); err != nil {
 		return fmt.Errorf("input %s: not readable: %w", path, err)
 	}
+	if path == standardInput && !file.Pipe { // a file that was redirected: its name cannot be seen
+		if err := file.sniff(); err != nil {
+			return err
+		}
+	}
 	f.files = append(f.files, file)
+	return nil
+}
+
+// sniff finds the codec of a regular file from its first bytes.
+func (f *File) sniff() error {
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return inputError(f.Path, err)
+	}
+	defer file.Close()
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(file, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return inputError(f.Path, err)
+	}
+	if f.Codec, err = codecIn(head[:n]); err != nil {
+		return fmt.Errorf("input %s: %w", f.Path, err)
+	}
 	return nil
 }
 
@@ -154,7 +196,8 @@ func (f *finder) directory(dir string, chain []fs.FileInfo) error {
 	here := chain[len(chain)-1]
 	for _, up := range chain[:len(chain)-1] {
 		if os.SameFile(up, here) {
-			return fmt.Errorf("input %s: a link back to a directory above it", dir)
+			return fmt.Errorf("input %s: a link back to a directory above it: remove the link, or name the input by a "+
+				"glob with **, which follows no links", dir)
 		}
 	}
 	entries, err := os.ReadDir(dir)
@@ -294,6 +337,10 @@ func inputError(path string, err error) error {
 		err = pe.Err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
+		if to, linkErr := os.Readlink(path); linkErr == nil {
+			return fmt.Errorf("input %s: is a link to %s, which does not exist: remove the link, or name the other files: "+
+				"%w", path, to, err)
+		}
 		return fmt.Errorf("input %s: does not exist: %w", path, err)
 	}
 	return fmt.Errorf("input %s: %w", path, err)

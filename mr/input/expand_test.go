@@ -2,6 +2,7 @@ package input
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -111,7 +112,7 @@ func TestExpandErrors(t *testing.T) {
 		{"a.txt/*", `input "a.txt/*": no file matches`},
 		{"{a,b.txt", `input {a,b.txt: "{a,b.txt" has a { without its }`},
 		{"[a.txt", `input [a.txt: "[a.txt": syntax error in pattern`},
-		{"d", "input d/dangling: does not exist"},
+		{"d", "input d/dangling: is a link to nowhere, which does not exist: remove the link"},
 		{"log.XZ", "input log.XZ: xz is not read: decompress it"},
 		{"z", "input z/b.lz4: lz4 is not read: decompress it"},
 		{"loop", "input loop/up: a link back to a directory above it"},
@@ -200,4 +201,48 @@ func FuzzExpand(f *testing.F) {
 			t.Errorf("pattern %q found %v", pattern, paths(files))
 		}
 	})
+}
+
+// TestPipeNamedTwice: two readers of one pipe would each get a part.
+func TestPipeNamedTwice(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer out.Close()
+	path := fmt.Sprintf("/dev/fd/%d", in.Fd())
+	if _, err := Expand([]string{path, path}, Config{}); err == nil || !strings.Contains(err.Error(), "named twice") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestNameless: the first bytes of input without a name tell how it is compressed, and a format that is not decoded is
+// refused.
+func TestNameless(t *testing.T) {
+	for head, want := range map[string]Codec{
+		"": Plain, "a": Plain, "text": Plain, "\x1f\x8b\x08\x00": Gzip, "\x28\xb5\x2f\xfd": Zstd, "BZh9": Bzip2,
+		"\x50\x2a\x4d\x18": Zstd,
+	} {
+		f := write(t, "nameless", []byte(head+strings.Repeat("more", len(head)/4)))
+		if err := f.sniff(); err != nil || f.Codec != want {
+			t.Errorf("%q: %v, %v; want %v", head, f.Codec, err, want)
+		}
+	}
+	for head, format := range map[string]string{"\xfd7zXZ\x00": "xz", "\x04\x22\x4d\x18": "lz4"} {
+		f := write(t, "nameless", []byte(head))
+		if err := f.sniff(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), format+" is not read") {
+			t.Errorf("%s: error %v", format, err)
+		}
+	}
+}
+
+// TestEmptyCompressed: an empty file whose name says that it is compressed is damaged, and the error says so.
+func TestEmptyCompressed(t *testing.T) {
+	f := write(t, "log.gz", nil)
+	var r Reader
+	if _, err := readAll(&r, Config{}, whole(&f, Config{})); !errors.Is(err, ErrCorrupt) ||
+		!strings.Contains(err.Error(), "says gzip, and the file is empty") {
+		t.Errorf("error %v", err)
+	}
 }

@@ -27,6 +27,16 @@ func (s Split) Bytes() int64 {
 	return n
 }
 
+// Pipe returns the first pipe of the split; nil: there is none.
+func (s Split) Pipe() *File {
+	for _, r := range s.Ranges {
+		if r.File.Pipe {
+			return r.File
+		}
+	}
+	return nil
+}
+
 // String names the split as Hadoop does, "path:from+length", and how many ranges follow the first.
 func (s Split) String() string {
 	if len(s.Ranges) == 0 {

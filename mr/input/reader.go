@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // Reader reads the records of a split. It belongs to one goroutine. A Reader may be opened again for another split, and
@@ -29,6 +30,8 @@ type Reader struct {
 	mapped mapped
 	sizes  sizes
 	codecs decoders
+	pipe   atomic.Pointer[os.File] // the last pipe that was opened; nil: none
+	ended  atomic.Bool             // Interrupt was called
 
 	// Memory is for what records longer than the Reader's own buffers lie in, where they cannot be mapped. It is set
 	// before Open, and used until Close. nil: Go's heap.
@@ -39,6 +42,8 @@ type Reader struct {
 func (r *Reader) Open(s Split) {
 	r.Close()
 	r.split, r.next, r.before = s, 0, 0
+	r.pipe.Store(nil)
+	r.ended.Store(false)
 	if r.sizes == (sizes{}) {
 		r.sizes = tuned
 	}
@@ -57,6 +62,15 @@ func (r *Reader) Close() {
 		r.file, r.source, r.block = nil, nil, nil
 	}
 	r.freeLarge()
+}
+
+// Interrupt makes a call of Next that waits for a pipe return with an error, and every later call on a pipe, until Open.
+// It may be called from any goroutine.
+func (r *Reader) Interrupt() {
+	r.ended.Store(true)
+	if f := r.pipe.Load(); f != nil {
+		_ = f.Close() // the one who waits is told
+	}
 }
 
 func (r *Reader) freeLarge() {
@@ -93,8 +107,8 @@ func (r *Reader) Bytes() int64 {
 
 // Next lends the next batch: one or more whole records of one file, until the next call or Close. Each line ends in
 // '\n', the only '\n' in it, and no '\r' is left unless Config.OnlyLF. After the last batch the error is io.EOF. Other
-// errors name file and offset; ErrChanged and ErrCorrupt tell what trying again cannot cure. After an error the Reader
-// can only be opened anew or closed.
+// errors name file and offset; ErrChanged, ErrCorrupt and ErrReadOnce tell what trying again cannot cure. After an
+// error the Reader can only be opened anew or closed.
 func (r *Reader) Next() (batch []byte, err error) {
 	err = r.Guard(func() error {
 		for batch == nil {
@@ -172,11 +186,23 @@ func (r *Reader) open() error {
 		r.source = r.buffered(text, func() int64 { return 0 })
 		return nil
 	}
+	if g.File.opened != nil && g.File.opened.Swap(true) {
+		return ErrReadOnce
+	}
 	file, err := os.Open(g.File.Path)
 	if err != nil {
+		if g.File.opened != nil {
+			g.File.opened.Store(false) // nothing was read
+		}
 		return err
 	}
 	r.file = file
+	if g.File.Pipe {
+		r.pipe.Store(file)
+		if r.ended.Load() {
+			_ = file.Close()
+		}
+	}
 	if err := r.unchanged(); err != nil {
 		r.source = &r.mapped
 		return err

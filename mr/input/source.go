@@ -243,6 +243,26 @@ var magic = [...][]byte{Gzip: {0x1f, 0x8b}, Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Bzip
 // to 0x5f. Some tools put such a frame in front of the data.
 var zstdSkippable = []byte{0x2a, 0x4d, 0x18}
 
+// headBytes is how many first bytes of a file tell its codec.
+const headBytes = 4
+
+// unreadMagic are the first bytes of compressed formats that are not decoded.
+var unreadMagic = map[string]string{"\xfd7zX": "xz", "\x04\x22\x4d\x18": "lz4"}
+
+// codecIn returns the codec that the first bytes of data without a name tell.
+func codecIn(head []byte) (Codec, error) {
+	if format, ok := unreadMagic[string(head)]; ok {
+		return Plain, fmt.Errorf("%w: %s is not read: decompress it, as in %s -dc FILE | sojourn run ...", ErrCorrupt,
+			format, format)
+	}
+	for c := Gzip; c <= Bzip2; c++ {
+		if hasMagic(c, head) {
+			return c, nil
+		}
+	}
+	return Plain, nil
+}
+
 func hasMagic(codec Codec, head []byte) bool {
 	if codec == Zstd && len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], zstdSkippable) {
 		return true
@@ -259,18 +279,20 @@ func (d *decoders) open(r io.Reader, f *File, limit int64) (io.Reader, error) {
 		d.file = bufio.NewReaderSize(nil, 64<<10)
 	}
 	d.file.Reset(&d.count)
-	head, err := d.file.Peek(4)
+	head, err := d.file.Peek(headBytes)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
 	codec := f.Codec
-	if f.Pipe {
-		for c := Gzip; c <= Bzip2; c++ {
-			if hasMagic(c, head) {
-				codec = c
-			}
+	switch {
+	case f.Pipe:
+		if codec, err = codecIn(head); err != nil {
+			return nil, err
 		}
-	} else if !hasMagic(codec, head) {
+	case len(head) == 0:
+		return nil, fmt.Errorf("%w: the name says %s, and the file is empty: %s data of nothing has some bytes too",
+			ErrCorrupt, codec, codec)
+	case !hasMagic(codec, head):
 		return nil, fmt.Errorf("%w: the name says %s, the first bytes do not", ErrCorrupt, codec)
 	}
 	switch codec {

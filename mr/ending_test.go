@@ -1,0 +1,209 @@
+package mr
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// TestNoCommitAfterClose: a job that was given up publishes nothing afterwards, though a commit or a task was under way.
+// The directory would be empty, with _SUCCESS in it.
+func TestNoCommitAfterClose(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	opened, err := Open(Order{Job: wordCount(), Input: []string{write(t, t.TempDir(), "in", "a b\n")}, Output: out},
+		site(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := opened.(*jobWork)
+	if _, err := w.Stages(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for stage := range 2 {
+		if err := w.Run(&Launch{Stage: stage, Attempt: NewAttempt(t.Context(), 0, 0)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Stages(t.Context()); !errors.Is(err, errClosed) {
+		t.Errorf("the commit ends with %v", err)
+	}
+	if err := w.rounds[0].run.CommitTask(NewAttempt(t.Context(), 0, 1)); !errors.Is(err, errClosed) {
+		t.Errorf("the commit of a task ends with %v", err)
+	}
+	if left := names(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestCloseWaitsForCommit: a job that is given up while it is committed leaves all of its output. Its parts would else be
+// removed while the directory gets its name.
+func TestCloseWaitsForCommit(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	job := wordCount()
+	committing, goOn := make(chan struct{}), make(chan struct{})
+	job.Next = func(*Round) (*Job, error) {
+		close(committing)
+		<-goOn
+		return nil, nil
+	}
+	w, err := Open(Order{Job: job, Input: []string{write(t, t.TempDir(), "in", "a b\n")}, Output: out}, site(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Stages(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for stage := range 2 {
+		if err := w.Run(&Launch{Stage: stage, Attempt: NewAttempt(t.Context(), 0, 0)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	committed, closed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := w.Stages(t.Context())
+		committed <- err
+	}()
+	<-committing
+	go func() { closed <- w.Close(false) }()
+	select {
+	case err := <-closed:
+		t.Fatalf("closed while the job was committed: %v", err)
+	case <-time.After(50 * time.Millisecond): // it may not have begun; then this test shows less
+	}
+	close(goOn)
+	if err, err2 := <-committed, <-closed; err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	if got := strings.Join(readParts(t, out), ""); got != "a\t1\nb\t1\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestServeGivenUpCommits: an attempt that does not end when it is told to is given up. If it commits its task later,
+// the task is done: no further attempt can commit it, and the job would wait for ever.
+func TestServeGivenUpCommits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		committed, starts := false, 0
+		w := &sleeper{stages: mapReduce(1, time.Second, 0, 0)[:1]}
+		w.run = func(l *Launch) error {
+			starts++
+			switch {
+			case l.Attempt.Number == 0:
+				time.Sleep(time.Minute)
+				committed = true
+				return nil
+			case starts > 10:
+				return Permanent(errors.New("attempts start and end without end"))
+			}
+			time.Sleep(25 * time.Second)
+			if committed {
+				return ErrCommitted
+			}
+			committed = true
+			return nil
+		}
+		if r := serveOne(t, w, 30*time.Second); r.Outcome != sched.OK || starts != 2 {
+			t.Errorf("%v, %v after %d attempts, want OK after 2", r.Outcome, r.Err, starts)
+		}
+	})
+}
+
+// TestServeUnreadableOutput: outputs of maps that can never be read fail the job. Maps and reduces would take turns
+// without end. Outputs that the chaos option gives up do not count.
+func TestServeUnreadableOutput(t *testing.T) {
+	for why, want := range map[error]sched.Outcome{os.ErrNotExist: sched.Failed, ErrReleased: sched.OK} {
+		synctest.Test(t, func(t *testing.T) {
+			reduces := 0
+			w := &sleeper{stages: mapReduce(2, time.Second, 1, time.Second)}
+			w.run = func(l *Launch) error {
+				time.Sleep(time.Second)
+				if l.Stage == 1 {
+					if reduces++; reduces <= 3*mostDamaged {
+						return fmt.Errorf("reduce: %w", &LostOutput{Map: 1, Err: why})
+					}
+				}
+				return nil
+			}
+			r := serveOne(t, w, 0)
+			if r.Outcome != want || want == sched.Failed && (reduces != mostDamaged || !errors.Is(r.Err, why)) {
+				t.Errorf("%v: %v, %v after %d reduces, want %v", why, r.Outcome, r.Err, reduces, want)
+			}
+		})
+	}
+}
+
+// TestMemoryOutlivesItsAttempts: memory that an attempt still uses, which was given up, is not unmapped under it.
+func TestMemoryOutlivesItsAttempts(t *testing.T) {
+	m, err := newMemory(2*smallest, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := m.attempt()
+	b := account.Alloc(1)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b[0] = 1 // would end the process
+	m.end(account)
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLostOutputsAreFoundTogether: a reduce that finds one output lost names all that were given up. To begin anew for
+// each takes maps × reduces attempts.
+func TestLostOutputsAreFoundTogether(t *testing.T) {
+	job := wordCount()
+	job.Conf = Conf{"mapreduce.input.fileinputformat.split.minsize": "1",
+		"mapreduce.input.fileinputformat.split.maxsize": "1000"}
+	in := write(t, t.TempDir(), "in", text(1, 2000))
+	opened, err := Open(Order{Job: job, Input: []string{in}, Output: filepath.Join(t.TempDir(), "out")}, site(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := opened.(*jobWork)
+	if _, err := w.Stages(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var released []int
+	for i := range w.rounds[0].splits {
+		if err := w.Run(&Launch{Task: i, Attempt: NewAttempt(t.Context(), i, 0)}); err != nil {
+			t.Fatal(err)
+		}
+		if i%3 == 1 {
+			w.LoseOutput(0, i)
+			released = append(released, i)
+		}
+	}
+	lost := new(LostOutput)
+	err = w.Run(&Launch{Stage: 1, Attempt: NewAttempt(t.Context(), 0, 0)})
+	if !errors.As(err, &lost) || len(released) < 3 || !slices.Equal(append([]int{lost.Map}, lost.Others...), released) {
+		t.Errorf("%v names %d and %v, want %v", err, lost.Map, lost.Others, released)
+	}
+	if err := w.Run(&Launch{Stage: 1, Attempt: NewAttempt(t.Context(), 0, 1)}); !errors.Is(err, errNotYet) {
+		t.Errorf("the next attempt ends with %v, before the maps have run again", err)
+	}
+	for _, i := range released {
+		if err := w.Run(&Launch{Task: i, Attempt: NewAttempt(t.Context(), i, 1)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Run(&Launch{Stage: 1, Attempt: NewAttempt(t.Context(), 0, 2)}); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(false); err != nil {
+		t.Fatal(err)
+	}
+}

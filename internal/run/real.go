@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,13 +39,21 @@ type Machine struct {
 	Notes     func(job, remark string) // is told what the user may want to know of a job, "": of all; nil: no remarks
 }
 
-// Job makes the MapReduce job of a program.
-func (m *Machine) job(p workload.Program, logs *joblog.Folder) (*mr.Job, error) {
+// taskTimeout are Hadoop's names, of today and of Hadoop 1, for the time in milliseconds that a task may be silent.
+var taskTimeout = []string{"mapreduce.task.timeout", "mapred.task.timeout"}
+
+// job makes the MapReduce job of a program. Its tasks may be silent for timeout, unless its own configuration says how
+// long; 0: for ever.
+func (m *Machine) job(p workload.Program, logs *joblog.Folder, timeout time.Duration) (*mr.Job, error) {
 	conf := mr.Conf(maps.Clone(p.Conf))
 	if conf == nil {
 		conf = mr.Conf{}
 	}
 	if p.Job == "" {
+		if !slices.ContainsFunc(taskTimeout, func(key string) bool { _, ok := conf[key]; return ok }) {
+			// Rounded up: 0 would be no limit.
+			conf[taskTimeout[0]] = strconv.FormatInt(int64((timeout+time.Millisecond-1)/time.Millisecond), 10)
+		}
 		return streaming.Job(streaming.Programs{Mapper: p.Mapper, Combiner: p.Combiner, Reducer: p.Reducer}, conf,
 			logs)
 	}
@@ -65,7 +76,23 @@ func (m *Machine) Check(p workload.Program) error {
 	for _, p := range e.Params {
 		known = append(known, p.Name)
 	}
-	return mr.Conf(p.Conf).Check(known, true)
+	if err := mr.Conf(p.Conf).Check(known, true); err != nil {
+		return err
+	}
+	c, err := input.Configure(p.Conf)
+	if err != nil || c.RecordLength == 0 {
+		return err
+	}
+	job, err := e.New(p.Conf)
+	if err == nil && job.Record != c.RecordLength {
+		reads := "lines"
+		if job.Record > 0 {
+			reads = fmt.Sprintf("records of %d bytes", job.Record)
+		}
+		err = fmt.Errorf("%s reads %s, and no records of %d bytes: leave FixedLengthInputFormat out", p.Job, reads,
+			c.RecordLength)
+	}
+	return err
 }
 
 // stores are the key-value stores that jobs read, by the word before the colon of an input.
@@ -77,21 +104,24 @@ func StoreIn(input string) (path string, ok bool) {
 	return path, path != "" && stores[scheme] != nil
 }
 
-// open opens all jobs, whose outputs are claimed from then on.
-func (m *Machine) open(list []RealJob, site mr.Site, logs *joblog.Folder) (opened []mr.Submission, err error) {
+// open opens all jobs, whose outputs are claimed from then on. Tasks of programs may be silent for timeout.
+func (m *Machine) open(list []RealJob, site mr.Site, logs *joblog.Folder, timeout time.Duration) (
+	opened []mr.Submission, err error,
+) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, closeAll(opened))
 		}
 	}()
-	for _, j := range list {
-		job, err := m.job(j.Program, logs)
+	for i, j := range list {
+		job, err := m.job(j.Program, logs, timeout)
 		if err != nil {
 			return opened, fmt.Errorf("job %q: %w", j.Spec.Name, err)
 		}
+		inputs, late := m.inputs(list, i)
 		o := mr.Order{
 			Job:       job,
-			Input:     j.Program.Input,
+			Input:     inputs,
 			Output:    m.Output(j.Program.Output),
 			Reduces:   mr.Slots(m.Cluster.Capacity()),
 			Overwrite: m.Overwrite,
@@ -115,9 +145,59 @@ func (m *Machine) open(list []RealJob, site mr.Site, logs *joblog.Folder) (opene
 		if spec.Profile == nil && len(job.Accelerated) > 0 {
 			spec.Profile = &sched.Profile{Accelerators: sortedKeys(job.Accelerated)}
 		}
-		opened = append(opened, mr.Submission{Spec: &spec, Work: w})
+		opened = append(opened, mr.Submission{Spec: &spec, Work: w, Late: late})
 	}
 	return opened, nil
+}
+
+// inputs returns the inputs of a job of list. Those that another job of the list writes are where that job writes them.
+// late is true if what another job writes may be among them, so that they can be found only when the job arrives.
+func (m *Machine) inputs(list []RealJob, of int) (inputs []string, late bool) {
+	for _, pattern := range list[of].Program.Input {
+		for k := range list {
+			dir := list[k].Program.Output
+			if k == of || dir == "" || !reaches(pattern, dir) {
+				continue
+			}
+			late = true
+			below, ok := strings.CutPrefix(absolute(pattern), absolute(dir))
+			if ok && (below == "" || below[0] == '/') && m.Output(dir) != dir {
+				pattern = m.Output(dir) + below
+				break
+			}
+		}
+		inputs = append(inputs, pattern)
+	}
+	return inputs, late
+}
+
+// reaches reports whether a pattern of input may name a directory, something in it, or a directory above it.
+func reaches(pattern, dir string) bool {
+	if _, ok := StoreIn(pattern); ok || pattern == "-" {
+		return false
+	}
+	parts, names := strings.Split(absolute(pattern), "/"), strings.Split(absolute(dir), "/")
+	for i := range min(len(parts), len(names)) {
+		switch part := parts[i]; {
+		case part == "**":
+			return true
+		case strings.ContainsAny(part, "{\\"): // alternatives may have a / in them
+			return true
+		default:
+			if ok, err := filepath.Match(part, names[i]); err != nil || !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// absolute returns a clean absolute path.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path) // the working directory is gone
 }
 
 // closeAll closes jobs that no engine was given.
@@ -142,7 +222,7 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 			return out, fmt.Errorf("logs: %w", err)
 		}
 	}
-	work, err := m.open(list, mr.SiteOf(m.Cluster.Capacity(), memory), logs)
+	work, err := m.open(list, mr.SiteOf(m.Cluster.Capacity(), memory), logs, c.Timeout)
 	if err != nil {
 		return out, err
 	}

@@ -127,8 +127,9 @@ type pipe struct {
 	turn sync.Mutex
 }
 
-// start starts the stage's program for an attempt; file is what its mapper will read.
-func (s *stage) start(t *mr.Task, file *input.Range, emit func(key, value []byte)) (*pipe, error) {
+// start starts the stage's program for an attempt; file is what its mapper will read. The program is killed when out has
+// failed, because a program may write without end.
+func (s *stage) start(t *mr.Task, file *input.Range, out *mr.Emitter, emit func(key, value []byte)) (*pipe, error) {
 	p := &pipe{task: t}
 	process, err := Start(t.Context(), Command{
 		Args: s.args,
@@ -138,7 +139,7 @@ func (s *stage) start(t *mr.Task, file *input.Range, emit func(key, value []byte
 			p.turn.Lock()
 			defer p.turn.Unlock()
 			s.out.each(lines, emit)
-			return nil
+			return out.Err()
 		},
 		Reporter: t, Timeout: s.options.timeout, AnyExit: s.options.anyExit,
 		log: s.options.logs.Of(t.JobID, t.Stage.String(), t.Index, t.Attempt), guard: &s.options.guard,
@@ -187,7 +188,7 @@ func (s *stage) mapBatches(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 			file = &ranges[0]
 		}
 		ours := func() bool { return s.options.combined || in.Path() == file.File.Path }
-		p, err := s.start(t, file, out.Emit)
+		p, err := s.start(t, file, out, out.Emit)
 		if err != nil {
 			return err
 		}
@@ -225,7 +226,7 @@ func appendKeyed(to, lines []byte) []byte {
 
 // reduce runs the reducer on a part. A part without pairs has no output, as in Hadoop.
 func (s *stage) reduce(t *mr.Task, in *mr.Groups, out *mr.Emitter) error {
-	return s.groups(t, &pairFeed{in: in, separator: s.options.reduceIn}, out.Emit)
+	return s.groups(t, &pairFeed{in: in, separator: s.options.reduceIn}, out, out.Emit)
 }
 
 // combine runs the combiner on the groups of a spill. What it writes comes when it likes, and in the order it likes: it
@@ -234,7 +235,7 @@ func (s *stage) combine(t *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	var text []byte
 	type pair struct{ key, value, end int } // where they begin and end in text
 	var pairs []pair
-	err := s.groups(t, &pairFeed{in: in, separator: s.out.separator}, func(key, value []byte) {
+	err := s.groups(t, &pairFeed{in: in, separator: s.out.separator}, out, func(key, value []byte) {
 		p := pair{key: len(text), value: len(text) + len(key)}
 		text = append(append(text, key...), value...)
 		p.end = len(text)
@@ -252,13 +253,13 @@ func (s *stage) combine(t *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	return nil
 }
 
-// groups runs a program on all pairs of in.
-func (s *stage) groups(t *mr.Task, in *pairFeed, emit func(key, value []byte)) error {
+// groups runs a program on all pairs of in. emit takes what it writes, and passes it on to out.
+func (s *stage) groups(t *mr.Task, in *pairFeed, out *mr.Emitter, emit func(key, value []byte)) error {
 	more := in.fill()
 	if len(in.lines) == 0 {
 		return nil
 	}
-	p, err := s.start(t, nil, emit)
+	p, err := s.start(t, nil, out, emit)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
-// execute runs a job on files, two attempts at a time, all maps and then all reduces, and gives the parts of its
-// output.
+// execute runs a job of programs on files, and gives the parts of its output.
 func execute(t testing.TB, programs Programs, conf mr.Conf, reduces int, paths ...string) ([]string,
 	*mr.Counters, error) {
 	t.Helper()
@@ -25,7 +24,14 @@ func execute(t testing.TB, programs Programs, conf mr.Conf, reduces int, paths .
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := input.Configure(conf)
+	return executeJob(t, j, reduces, paths...)
+}
+
+// executeJob runs a job on files, two attempts at a time, all maps and then all reduces, and gives the parts of its
+// output.
+func executeJob(t testing.TB, j *mr.Job, reduces int, paths ...string) ([]string, *mr.Counters, error) {
+	t.Helper()
+	config, err := input.Configure(j.Conf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,6 +303,19 @@ func TestMapperPerFile(t *testing.T) {
 	same(t, got, err, "")
 }
 
+// TestEndlessOutput: a program that writes without end is ended when what it writes cannot be kept, as on a full disk.
+func TestEndlessOutput(t *testing.T) {
+	j, err := Job(Programs{Mapper: "yes"}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Partition = func([]byte, int) int { return -1 }
+	_, _, err = executeJob(t, j, 2, file(t, "in", "x\n"))
+	if err == nil || !strings.Contains(err.Error(), "partition: part -1 of a key") {
+		t.Errorf("%v; want what was wrong with the first pair", err)
+	}
+}
+
 func TestEnvironment(t *testing.T) {
 	in := file(t, "in", "x\n")
 	names := []string{
@@ -348,6 +367,19 @@ func TestJobFails(t *testing.T) {
 	if !errors.Is(err, ErrSilent) {
 		t.Errorf("%v; want ErrSilent", err)
 	}
+	// No shell reads a command, and a file may be no program at all: the errors say what to write.
+	_, _, err = execute(t, Programs{Mapper: "cat | wc -l", Reducer: None}, nil, 1, in)
+	if err == nil || !strings.Contains(err.Error(), "write sh -c '...'") {
+		t.Errorf("%v; want what to write for a shell", err)
+	}
+	plain := file(t, "plain", "cat\n")
+	if err := os.Chmod(plain, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = execute(t, Programs{Mapper: plain, Reducer: None}, nil, 1, in)
+	if err == nil || !strings.Contains(err.Error(), `name what runs it, as in "sh `+plain+`"`) {
+		t.Errorf("%v; want what runs the file", err)
+	}
 }
 
 func TestJobRefuses(t *testing.T) {
@@ -355,13 +387,27 @@ func TestJobRefuses(t *testing.T) {
 	if err := os.Chmod(notExecutable, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	lacking, windows := file(t, "l.sh", "#! /no/such/sh -e\n"), file(t, "w.sh", "#!/usr/bin/env sh\r\n:\r\n")
+	for _, path := range []string{lacking, windows} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		programs Programs
 		conf     mr.Conf
 		want     string
 	}{
-		{Programs{Mapper: "./no-such-program"}, nil, "mapper: program ./no-such-program: neither in the working " +
-			"directory nor along PATH"},
+		{Programs{Mapper: "./no-such-program"}, nil, "mapper: program ./no-such-program: " + here +
+			"/no-such-program does not exist"},
+		{Programs{Mapper: lacking}, nil, "mapper: program " + lacking + ": its first line names the interpreter " +
+			"/no/such/sh, which does not exist"},
+		{Programs{Mapper: windows}, nil, "mapper: program " + windows + ": its first line, #!/usr/bin/env sh, ends " +
+			"with a carriage return"},
 		{Programs{Mapper: "cat", Reducer: "no-such-program x"}, nil, "reducer: program no-such-program: neither"},
 		{Programs{Mapper: "cat", Combiner: notExecutable}, nil, "combiner: program " + notExecutable +
 			" is not executable: chmod +x"},

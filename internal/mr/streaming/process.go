@@ -78,7 +78,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("program %s: %v", strings.Join(e.Args, " "), e.Cause)
+	s := fmt.Sprintf("program %s: %v%s", strings.Join(e.Args, " "), e.Cause, forShell(e.Args))
 	if e.Stderr != "" {
 		s += "; the end of its standard error:\n  " + strings.ReplaceAll(e.Stderr, "\n", "\n  ")
 	}
@@ -97,6 +97,10 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	p.cmd.Env = append(os.Environ(), c.Env...)
 	p.cmd.SysProcAttr = ownGroup()
 	if err := p.start(); err != nil {
+		if errors.Is(err, syscall.ENOEXEC) {
+			err = fmt.Errorf("%w: it is no program of this machine, and no script whose first line begins with #!: name "+
+				"what runs it, as in \"sh %s\"", err, c.Args[0])
+		}
 		return nil, fmt.Errorf("start program %s: %w", c.Args[0], err)
 	}
 	if c.guard != nil {

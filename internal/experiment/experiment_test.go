@@ -179,6 +179,7 @@ func TestReadSweepErrors(t *testing.T) {
 		{"seeds: 2", "seeds: 0", "sweep.yaml: seeds: 0, must be from 1"},
 		{"seeds: 2", "seeds: 1.5", "sweep.yaml: line 7: seeds: 1.5, must be a whole number"},
 		{"jobs: 30", "jobs: 2.5", "sweep.yaml: line 8: jobs: 2.5, must be a whole number"},
+		{"jobs: 30", "jobs: [{name: a}]", "sweep.yaml: is a workload, and no sweep"},
 		{"workloads: [../../examples/bursty.tsv]", "", "sweep.yaml: workloads: must name at least one"},
 		{"loads: [1, 2]", "loads: [0]", "sweep.yaml: loads: 0, must be"},
 		{"{delay: [0s, 5s]}", "{patience: [1]}", "sweep.yaml: parameters: no policy has {patience} in it"},

@@ -67,6 +67,9 @@ func ReadSweep(name string, r io.Reader) (*Sweep, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)
 	if err := d.Decode(s); err != nil && !errors.Is(err, io.EOF) {
+		if isWorkload(text) {
+			return nil, fmt.Errorf("%s: is a workload, and no sweep: a sweep names it in the list workloads", name)
+		}
 		return nil, fmt.Errorf("%s: %w", name, malformed(err))
 	}
 	if err := s.count(text); err != nil {
@@ -82,6 +85,12 @@ func ReadSweep(name string, r io.Reader) (*Sweep, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return s, nil
+}
+
+// isWorkload reports whether the text lists jobs: in a sweep jobs is a number.
+func isWorkload(text []byte) bool {
+	var said struct{ Jobs []yaml.Node }
+	return yaml.Unmarshal(text, &said) == nil && len(said.Jobs) > 0
 }
 
 // malformed says what keys there are where the text has others.

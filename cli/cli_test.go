@@ -453,7 +453,12 @@ func TestErrors(t *testing.T) {
 		{[]string{"run"}, "run what?"},
 		{[]string{"run", "wordcount", "--output", "x"}, "--input is needed"},
 		{[]string{"run", "wordcount", "--input", bad}, "--output is needed"},
+		{[]string{"run", "wordcount", "--input", "no-such-*", "--output", "x"}, "no file matches"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Dir(bad)}, "exists"},
+		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Join(bad, "x")},
+			"a file stands where a directory"},
+		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "-D", "fixedlengthinputformat.record.length=3",
+			"-D", "mapreduce.job.inputformat.class=FixedLengthInputFormat"}, "reads lines, and no records of 3 bytes"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--memory", "1kB"}, "memory"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", "x", "--estimator", "oracle"},
 			"are not known before"},
@@ -784,6 +789,35 @@ func TestRunHadoopKeys(t *testing.T) {
 		if len(parts) != c.want || (status == statusUsage) != (c.want == 0) {
 			t.Errorf("%s: %d parts, want %d; exit status %d\n%s", c.args, len(parts), c.want, status, errs)
 		}
+	}
+}
+
+// TestRunTimeout: --timeout, and the keys that stand for it, hold for programs too, which have a limit of their own.
+func TestRunTimeout(t *testing.T) {
+	in := writeFile(t, "in.txt", "a\n")
+	for args, want := range map[string]string{
+		"": "600000", "--timeout 25m": "1500000", "--timeout 0": "0", "--timeout 1us": "1",
+		"-D mapred.task.timeout=7200000": "7200000", "-D mapreduce.task.timeout=0 --timeout 2h": "7200000",
+		"-D mapred.task.timeout=1 -D mapreduce.task.timeout=3600000": "3600000",
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		must(t, append([]string{"run", "--mapper", "printenv mapreduce_task_timeout", "--reducer", "NONE", "--input", in,
+			"--output", out}, strings.Fields(args)...)...)
+		if got, err := os.ReadFile(filepath.Join(out, "part-m-00000")); err != nil || string(got) != want+"\t\n" {
+			t.Errorf("%s: a limit of %q, %v; want %s ms", args, got, err, want)
+		}
+	}
+}
+
+// TestRunWithoutFiles: a directory without files gives an empty output, and the run says so.
+func TestRunWithoutFiles(t *testing.T) {
+	in := t.TempDir()
+	if err := os.WriteFile(filepath.Join(in, ".hidden"), []byte("a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"))
+	if status != statusOK || !strings.Contains(errs, "no file is in "+in) || strings.Contains(out, "COUNTER") {
+		t.Errorf("exit status %d, %q, %q", status, out, errs)
 	}
 }
 

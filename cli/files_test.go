@@ -248,9 +248,10 @@ func TestFailedPolicyAmongOthers(t *testing.T) {
 // A job of programs is named after those that it has.
 func TestStreamingName(t *testing.T) {
 	for want, p := range map[string]workload.Program{
-		"m.py":      {Mapper: "bin/m.py"},
-		"r.py":      {Reducer: "./r.py"},
-		"m.py NONE": {Mapper: "./m.py", Reducer: "NONE"},
+		"m.py":                           {Mapper: "bin/m.py"},
+		"r.py":                           {Reducer: "./r.py"},
+		"m.py NONE":                      {Mapper: "./m.py", Reducer: "NONE"},
+		"sh -c 'cat >/dev/null' uniq -c": {Mapper: "/bin/sh -c 'cat >/dev/null'", Reducer: "uniq -c"},
 	} {
 		if got := streamingName(p); got != want {
 			t.Errorf("%+v: %q, want %q", p, got, want)

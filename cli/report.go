@@ -154,20 +154,25 @@ func printSingle(a *app, m *mix, r *policyRun) {
 	c := &r.counters[0]
 	s := row.Sojourn().Seconds()
 	fmt.Fprintf(a.Out, "%s: done in %s s", m.name, seconds(row.Sojourn()))
-	if read := c.Of[mr.BytesRead]; read > 0 && s > 0 {
-		fmt.Fprintf(a.Out, ", %.0f MB/s of input", float64(read)/1e6/s)
+	if rate := float64(c.Of[mr.BytesRead]) / 1e6 / s; s > 0 && rate >= 0.5 {
+		fmt.Fprintf(a.Out, ", %.0f MB/s of input", rate)
 	}
 	if due := m.jobs[0].Spec.Deadline; due > 0 && row.Sojourn() > due {
 		fmt.Fprintf(a.Out, ", %s s after its deadline of %v", figure((row.Sojourn() - due).Seconds()), due)
 	} else if due > 0 {
 		fmt.Fprintf(a.Out, ", within its deadline of %v", due)
 	}
-	fmt.Fprintf(a.Out, "; output in %s\n\n", r.place.output(m.jobs[0].Program.Output))
+	fmt.Fprintf(a.Out, "; output in %s\n", r.place.output(m.jobs[0].Program.Output))
 	t := newTable("COUNTER", "VALUE")
+	none := true
 	for name, n := range countersOf(c) {
+		none = false
 		t.row(name, strconv.FormatInt(n, 10))
 	}
-	t.print(a.Out)
+	if !none {
+		fmt.Fprintln(a.Out)
+		t.print(a.Out)
+	}
 }
 
 // countersOf yields the counters that are not zero, Hadoop's first, then the job's own by name.

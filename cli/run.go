@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,9 +61,19 @@ func runCommand(a *app) *cobra.Command {
 		Short: "Run MapReduce jobs on this machine, one or a whole workload",
 		Long: `Run a built-in job, programs of yours in any language by Hadoop Streaming's contract, or a workload of
 several jobs that arrive over time, under one policy or several to compare them. Nothing appears in an output directory
-until its job has succeeded.`,
+until its job has succeeded.
+
+A mapper starts once for each file of its task's input, a reducer once for each part of the output, so neither keeps
+state over the whole input. docs/programs.md has the contract of programs, and the form of a workload:
+
+  queues: [{name: etl, weight: 2}, {name: adhoc}]
+  jobs:
+    - {name: words, job: wordcount, input: [corpus/], output: out/words}
+    - {name: mine, mapper: ./m.py, reducer: ./r.py, input: [logs/],
+       output: out/mine, submit: 5s, queue: etl}`,
 		Example: `  sojourn run wordcount --input books/ --output counts
   sojourn run --mapper ./m.py --reducer ./r.py --input 'logs/*.gz' --output out --reduces 4
+  sojourn run --mapper "sh -c 'grep -v ^# | cut -f 2'" --reducer 'uniq -c' --input data/ --output out
   sojourn run sort --input logs/ --output sorted --deadline 90s --policy edf
   sojourn run mix.yaml --policy fifo --policy fair --policy hfsp
   sojourn run mix.yaml --policy fifo --policy hfsp --repeats 10`,
@@ -82,7 +93,8 @@ until its job has succeeded.`,
 	f.registerRecord(c)
 	f.policies.register(c, a.names, "")
 	fl := c.Flags()
-	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read; several by repeating the flag")
+	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read, or - for standard input; several "+
+		"by repeating the flag")
 	fl.StringVar(&f.program.Output, "output", "", "directory to write; it must not exist; with several policies "+
 		"it has one for each, unless the name contains {policy}")
 	fl.StringVar(&f.program.Mapper, "mapper", "", "program that reads lines and writes key TAB value lines")
@@ -162,7 +174,7 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 			return usageError{fmt.Errorf("job %q: %w", j.Spec.Name, err)}
 		}
 	}
-	if err := checkInputs(m); err != nil {
+	if err := checkInputs(m, len(policies)*f.repeats); err != nil {
 		return err
 	}
 	if err := f.checkOutputs(m, policies); err != nil {
@@ -297,9 +309,13 @@ func (f *runFlags) mix(a *app, args []string) (*mix, error) {
 // streamingName names a job after its mapper and its reducer.
 func streamingName(p workload.Program) string {
 	var names []string
-	for _, program := range []string{p.Mapper, p.Reducer} {
-		if program != "" {
-			names = append(names, filepath.Base(program))
+	for _, command := range []string{p.Mapper, p.Reducer} {
+		if program, arguments, more := strings.Cut(strings.TrimSpace(command), " "); program != "" {
+			name := filepath.Base(program)
+			if more {
+				name += " " + arguments
+			}
+			names = append(names, name)
 		}
 	}
 	return strings.Join(names, " ")
@@ -423,7 +439,8 @@ func chaosFlag(text string, seed uint64) (mr.Chaos, error) {
 // readHadoopKeys reads the keys of Hadoop's configuration that mean what --reduces and --timeout mean, and removes them
 // from the configuration. A flag that is given goes before its keys.
 func (f *runFlags) readHadoopKeys() error {
-	for _, key := range []string{"mapreduce.job.reduces", "mapred.reduce.tasks", "mapreduce.task.timeout"} {
+	for _, key := range []string{"mapreduce.job.reduces", "mapred.reduce.tasks", "mapreduce.task.timeout",
+		"mapred.task.timeout"} {
 		value, ok := f.program.Conf[key]
 		if !ok {
 			continue
@@ -434,9 +451,9 @@ func (f *runFlags) readHadoopKeys() error {
 		}
 		delete(f.program.Conf, key)
 		switch {
-		case key == "mapreduce.task.timeout":
+		case strings.HasSuffix(key, ".task.timeout"):
 			if !f.timeout.given {
-				f.timeout.most = time.Duration(n) * time.Millisecond
+				f.timeout.most, f.timeout.given = time.Duration(n)*time.Millisecond, true
 			}
 		case f.program.Reduces < 0:
 			f.program.Reduces = int32(n)
@@ -458,21 +475,49 @@ func parseConf(pairs []string) (map[string]string, error) {
 }
 
 // checkInputs refuses input that is not there, before any work is done. Of several jobs one may make the input of
-// another.
-func checkInputs(m *mix) error {
-	if len(m.jobs) != 1 {
-		return nil
-	}
-	for _, path := range m.jobs[0].Program.Input {
-		if store, ok := run.StoreIn(path); ok {
-			path = store
-		}
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && path != "-" &&
-			!strings.ContainsAny(path, `*?[{\`) {
-			return fmt.Errorf("input %s: %w", path, fs.ErrNotExist)
+// another. A pipe is refused where it would be read more than once, in so many runs or by two jobs.
+func checkInputs(m *mix, runs int) error {
+	pipes := map[string]string{} // the job that reads each
+	for _, j := range m.jobs {
+		for _, path := range j.Program.Input {
+			files, err := inputFiles(path)
+			if err != nil && len(m.jobs) == 1 {
+				return err
+			}
+			for i := range files {
+				f := &files[i]
+				if !f.Pipe || f.Path == os.DevNull {
+					continue
+				}
+				if runs > 1 {
+					return usagef("input %s is a pipe, which can be read once, and there are %d runs: write it to a file",
+						path, runs)
+				}
+				if other, twice := pipes[f.Path]; twice && other != j.Spec.Name {
+					return usagef("input %s is a pipe, which can be read once, and jobs %q and %q read it: write it to "+
+						"a file", path, other, j.Spec.Name)
+				}
+				pipes[f.Path] = j.Spec.Name
+			}
 		}
 	}
 	return nil
+}
+
+// inputFiles finds the files of one input, as far as that costs little: of a directory or a store none.
+func inputFiles(path string) ([]input.File, error) {
+	place, isStore := run.StoreIn(path)
+	if !isStore {
+		place = path
+	}
+	info, err := os.Stat(place)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && path != "-" && (isStore || !strings.ContainsAny(path, `*?[{\`)):
+		return nil, fmt.Errorf("input %s: %w", path, fs.ErrNotExist)
+	case isStore || err == nil && info.IsDir():
+		return nil, nil
+	}
+	return input.Expand([]string{path}, input.Config{Flat: true})
 }
 
 // checkOutputs refuses outputs that exist or that two jobs share, before any work is done.
@@ -492,10 +537,15 @@ func (f *runFlags) checkOutputs(m *mix, policies []string) error {
 				return fmt.Errorf("jobs %q and %q both write to %s", other, j.Spec.Name, dir)
 			}
 			seen[dir] = j.Spec.Name
-			if _, err = os.Lstat(dir); err == nil && !f.overwrite {
+			switch _, err = os.Lstat(dir); {
+			case err == nil && !f.overwrite:
 				return fmt.Errorf("output %s exists: choose another, remove it, or say --overwrite", dir)
-			} else if err == nil {
+			case err == nil:
 				there = append(there, dir)
+			case errors.Is(err, syscall.ENOTDIR):
+				return fmt.Errorf("output %s: a file stands where a directory above it must be", dir)
+			case !errors.Is(err, fs.ErrNotExist):
+				return fmt.Errorf("output %s: %w", dir, err)
 			}
 		}
 		if err := replaces(there, j); err != nil {

@@ -77,3 +77,63 @@ func TestTerminated(t *testing.T) {
 		}
 	}
 }
+
+// TestTerminatedTwice: a second signal ends a run at once, and what its programs have started ends too, although it
+// would not end by a signal that it can ignore.
+func TestTerminatedTwice(t *testing.T) {
+	mayBeMain()
+	dir := t.TempDir()
+	in, kids := writeFile(t, "in.txt", "a line\n"), filepath.Join(dir, "kids")
+	program := writeFile(t, "program.sh", `#!/bin/sh
+trap '' TERM
+sleep 1000 &
+sleep 1000 >/dev/null 2>&1 &
+jobs -p > `+kids+`.part
+mv `+kids+`.part `+kids+`
+sleep 1000
+:
+`)
+	args := []string{"run", "--mapper", "sh " + program, "--input", in, "--output", filepath.Join(dir, "out"),
+		"--progress", "never"}
+	child := exec.Command(os.Args[0], "-test.run=^TestTerminatedTwice$")
+	child.Env = append(os.Environ(), asMain+"="+strings.Join(args, "\n"))
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = child.Wait()
+		close(ended)
+	}()
+	for _, err := os.Stat(kids); err != nil; _, err = os.Stat(kids) {
+		select {
+		case <-ended:
+			t.Fatalf("the run ended before its mapper began: %v", child.ProcessState)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	for {
+		_ = child.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(50 * time.Millisecond): // the program is given two seconds to end after the first signal
+			continue
+		}
+		break
+	}
+	text, err := os.ReadFile(kids)
+	if err != nil || len(strings.Fields(string(text))) != 2 {
+		t.Fatalf("the program has started %q, %v", text, err)
+	}
+	for _, kid := range strings.Fields(string(text)) {
+		for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+			stat, err := os.ReadFile(filepath.Join("/proc", kid, "stat"))
+			if err != nil || strings.Contains(string(stat), ") Z ") {
+				break
+			}
+			if time.Since(start) > time.Minute {
+				t.Fatalf("process %s still runs: %s", kid, stat)
+			}
+		}
+	}
+}

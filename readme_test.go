@@ -23,17 +23,19 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestWhatIf runs the commands of docs/what-if.md in the same way, after those that build the program.
-func TestWhatIf(t *testing.T) {
+// TestPages runs the commands of the pages for users in the same way, after those that build the program.
+func TestPages(t *testing.T) {
 	clone := cloned(t)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", "bin/sojourn", "./cmd/sojourn")
 	build.Dir = clone
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for range 2 {
-		if ran := runPage(t, "docs/what-if.md", clone); ran < 12 {
-			t.Errorf("%d blocks of commands were run: the page has more", ran)
+	for page, least := range map[string]int{"docs/what-if.md": 12, "docs/programs.md": 1} {
+		for range 2 {
+			if ran := runPage(t, page, clone); ran < least {
+				t.Errorf("%s: %d blocks of commands were run: the page has more", page, ran)
+			}
 		}
 	}
 }

@@ -430,6 +430,7 @@ func TestSimFromRecord(t *testing.T) {
 func TestErrors(t *testing.T) {
 	empty := writeFile(t, "empty.tsv", "")
 	bad := writeFile(t, "bad.tsv", "job1\t0\t0\t10\t0\t0\njob2\tx\t0\t10\t0\t0\n")
+	script := writeFile(t, "m.py", "#!/usr/bin/env python3\nimport sys\nprint(sys.stdin.read())\n")
 	for _, c := range []struct {
 		args []string
 		says string
@@ -453,6 +454,10 @@ func TestErrors(t *testing.T) {
 		{[]string{"run"}, "run what?"},
 		{[]string{"run", "wordcount", "--output", "x"}, "--input is needed"},
 		{[]string{"run", "wordcount", "--input", bad}, "--output is needed"},
+		{[]string{"run", "wordcount", "in", "out"}, "as in --input in --output DIRECTORY"},
+		{[]string{"run", bad, "--input", bad, "--output", "x"}, "a program of yours is named by --mapper"},
+		{[]string{"run", script}, "a program of yours is named by --mapper"},
+		{[]string{"run", "wordcount", "--input", "a,b", "--output", "x"}, "by repeating --input"},
 		{[]string{"run", "wordcount", "--input", "no-such-*", "--output", "x"}, "no file matches"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Dir(bad)}, "exists"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Join(bad, "x")},

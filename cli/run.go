@@ -77,7 +77,14 @@ state over the whole input. docs/programs.md has the contract of programs, and t
   sojourn run sort --input logs/ --output sorted --deadline 90s --policy edf
   sojourn run mix.yaml --policy fifo --policy fair --policy hfsp
   sojourn run mix.yaml --policy fifo --policy hfsp --repeats 10`,
-		Args: atMostOne, ValidArgsFunction: fileOr(sortedKeys(a.jobs)),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("%s takes the name of a job or a workload file, got %q: input and output are flags, as in "+
+					"--input %s --output DIRECTORY", cmd.CommandPath(), args, args[1])
+			}
+			return nil
+		},
+		ValidArgsFunction: fileOr(sortedKeys(a.jobs)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n := f.program.Reduces; n < 0 && cmd.Flags().Changed("reduces") {
 				return usagef("--reduces %d: must not be negative; 0: no reduces, each map writes a part", n)
@@ -324,12 +331,12 @@ func streamingName(p workload.Program) string {
 // readMix reads a workload file.
 func (f *runFlags) readMix(a *app, m *mix, path string) error {
 	if len(f.program.Input) > 0 || f.program.Output != "" || len(f.conf) > 0 || f.terms != (termFlags{}) {
-		return usagef("--input, --output, --deadline, --goal, --weight and -D are for a single job: the workload " +
-			"file says them for each")
+		return usagef("--input, --output, --deadline, --goal, --weight and -D are for a single job, and %s is taken for "+
+			"a workload file, which says them for each; a program of yours is named by --mapper or --reducer", path)
 	}
 	file, err := workload.Open(path, workload.Defaults())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; a program of yours is named by --mapper or --reducer", err)
 	}
 	m.name = path
 	for spec, err := range file.Jobs {
@@ -513,6 +520,9 @@ func inputFiles(path string) ([]input.File, error) {
 	info, err := os.Stat(place)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && path != "-" && (isStore || !strings.ContainsAny(path, `*?[{\`)):
+		if strings.Contains(path, ",") {
+			return nil, fmt.Errorf("input %s: %w; several inputs are named by repeating --input", path, fs.ErrNotExist)
+		}
 		return nil, fmt.Errorf("input %s: %w", path, fs.ErrNotExist)
 	case isStore || err == nil && info.IsDir():
 		return nil, nil

@@ -69,7 +69,7 @@ func TestRunTerms(t *testing.T) {
 		}
 	}
 	if status, _, errs := sojourn(t, "run", file, "--deadline", "1h"); status != statusUsage ||
-		!strings.Contains(errs, "the workload file says them for each") {
+		!strings.Contains(errs, "which says them for each") {
 		t.Errorf("--deadline with a workload file: exit status %d, %q", status, errs)
 	}
 }

@@ -143,7 +143,7 @@ func withCentroids(conf mr.Conf, name string, next func(*centroids) (*mr.Job, er
 	}
 	return &mr.Job{
 		Name: name + ": first movies", Conf: conf, Reduces: 1, Output: mr.Keys,
-		Map:    func(t *mr.Task, in *mr.Batches, out *mr.Emitter) error { return firstMovies(in, out, k) },
+		Map:    func(t *mr.Task, in *mr.Batches, out *mr.Emitter) error { return firstMovies(t, in, out, k) },
 		Reduce: func(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error { return keepFirst(in, out, k) },
 		Next: func(r *mr.Round) (*mr.Job, error) {
 			if r.Counters.Of[mr.ReduceOutputRecords] == 0 {
@@ -176,19 +176,28 @@ func readCentroids(paths ...string) (*centroids, error) {
 	return c, nil
 }
 
-// firstMovies emits the first k movies of a split by place in the input, and reads no further.
-func firstMovies(in *mr.Batches, out *mr.Emitter, k int64) error {
+// firstMovies emits the first k movies of a split by place in the input, and reads no further. Lines of other forms are
+// counted if there is no movie at all: else a later round counts them.
+func firstMovies(t *mr.Task, in *mr.Batches, out *mr.Emitter, k int64) error {
 	var m movie
+	bad, found := int64(0), false
+	defer func() {
+		if !found {
+			malformed(t, bad)
+		}
+	}()
 	for in.Next() {
 		path, offset := appendField(nil, []byte(in.Path())), in.Offset()
 		nth := uint32(0)
 		for line := range mr.Lines(in.Data()) {
 			if !m.parse(line) {
+				bad++
 				continue
 			}
 			if k == 0 {
 				return nil
 			}
+			found = true
 			k--
 			nth++
 			out.Emit(binary.BigEndian.AppendUint32(mr.AppendInt64(path, offset), nth), line)

@@ -50,11 +50,17 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A workload of programs cannot be simulated, and the error says what to do.
+// A workload of programs cannot be simulated, and the error says what to do: with one seed, with several, and under
+// several policies.
 func TestSimOfPrograms(t *testing.T) {
-	status, _, errs := sojourn(t, "sim", "--trace", filepath.Join("..", "examples", "mix", "mix.yaml"))
-	if status != statusUsage || !strings.Contains(errs, "'sojourn run ../examples/mix/mix.yaml' runs it") {
-		t.Errorf("exit status %d: %s", status, errs)
+	mix := filepath.Join("..", "examples", "mix", "mix.yaml")
+	for _, more := range [][]string{nil, {"--seeds", "3"}, {"--policy", "fifo,fair"}, {"--json"}} {
+		status, _, errs := sojourn(t, append([]string{"sim", "--trace", mix}, more...)...)
+		if status != statusUsage || !strings.Contains(errs, `job "sort-words" says what to run`) ||
+			!strings.Contains(errs, "'sojourn run ../examples/mix/mix.yaml' runs it") ||
+			!strings.Contains(errs, "'sojourn sim --from-record FILE' simulates") {
+			t.Errorf("%q: exit status %d: %s", more, status, errs)
+		}
 	}
 }
 

@@ -806,8 +806,8 @@ func TestRunTimeout(t *testing.T) {
 		"-D mapred.task.timeout=1 -D mapreduce.task.timeout=3600000": "3600000",
 	} {
 		out := filepath.Join(t.TempDir(), "out")
-		must(t, append([]string{"run", "--mapper", "printenv mapreduce_task_timeout", "--reducer", "NONE", "--input", in,
-			"--output", out}, strings.Fields(args)...)...)
+		must(t, append([]string{"run", "--mapper", "printenv mapreduce_task_timeout", "--reducer", "NONE", "--input",
+			in, "--output", out}, strings.Fields(args)...)...)
 		if got, err := os.ReadFile(filepath.Join(out, "part-m-00000")); err != nil || string(got) != want+"\t\n" {
 			t.Errorf("%s: a limit of %q, %v; want %s ms", args, got, err, want)
 		}

@@ -79,8 +79,8 @@ state over the whole input. docs/programs.md has the contract of programs, and t
   sojourn run mix.yaml --policy fifo --policy hfsp --repeats 10`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("%s takes the name of a job or a workload file, got %q: input and output are flags, as in "+
-					"--input %s --output DIRECTORY", cmd.CommandPath(), args, args[1])
+				return usagef("%s takes the name of a job or a workload file, got %q: input and output are flags, as "+
+					"in --input %s --output DIRECTORY", cmd.CommandPath(), args, args[1])
 			}
 			return nil
 		},
@@ -100,8 +100,8 @@ state over the whole input. docs/programs.md has the contract of programs, and t
 	f.registerRecord(c)
 	f.policies.register(c, a.names, "")
 	fl := c.Flags()
-	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read, or - for standard input; several "+
-		"by repeating the flag")
+	fl.StringArrayVar(&f.program.Input, "input", nil, "file, directory or glob to read, or - for standard input; "+
+		"several by repeating the flag")
 	fl.StringVar(&f.program.Output, "output", "", "directory to write; it must not exist; with several policies "+
 		"it has one for each, unless the name contains {policy}")
 	fl.StringVar(&f.program.Mapper, "mapper", "", "program that reads lines and writes key TAB value lines")
@@ -331,8 +331,8 @@ func streamingName(p workload.Program) string {
 // readMix reads a workload file.
 func (f *runFlags) readMix(a *app, m *mix, path string) error {
 	if len(f.program.Input) > 0 || f.program.Output != "" || len(f.conf) > 0 || f.terms != (termFlags{}) {
-		return usagef("--input, --output, --deadline, --goal, --weight and -D are for a single job, and %s is taken for "+
-			"a workload file, which says them for each; a program of yours is named by --mapper or --reducer", path)
+		return usagef("--input, --output, --deadline, --goal, --weight and -D are for a single job, and %s is taken "+
+			"for a workload file, which says them for each; a program of yours is named by --mapper or --reducer", path)
 	}
 	file, err := workload.Open(path, workload.Defaults())
 	if err != nil {
@@ -497,12 +497,12 @@ func checkInputs(m *mix, runs int) error {
 					continue
 				}
 				if runs > 1 {
-					return usagef("input %s is a pipe, which can be read once, and there are %d runs: write it to a file",
-						path, runs)
+					return usagef("input %s is a pipe, which can be read once, and there are %d runs: write it to a "+
+						"file", path, runs)
 				}
 				if other, twice := pipes[f.Path]; twice && other != j.Spec.Name {
-					return usagef("input %s is a pipe, which can be read once, and jobs %q and %q read it: write it to "+
-						"a file", path, other, j.Spec.Name)
+					return usagef("input %s is a pipe, which can be read once, and jobs %q and %q read it: write it "+
+						"to a file", path, other, j.Spec.Name)
 				}
 				pipes[f.Path] = j.Spec.Name
 			}

@@ -42,8 +42,8 @@ func outputOf(t *testing.T, dir string) (text string) {
 	return text
 }
 
-// TestStandardInput: a job reads all of its standard input, a pipe or a file, compressed or not. A pipe is read once: two
-// runs, or two jobs, are refused.
+// TestStandardInput: a job reads all of its standard input, a pipe or a file, compressed or not. A pipe is read once:
+// two runs, or two jobs, are refused.
 func TestStandardInput(t *testing.T) {
 	mayBeMain()
 	var lines []string
@@ -70,11 +70,10 @@ func TestStandardInput(t *testing.T) {
 		defer file.Close()
 		for kind, in := range map[string]io.Reader{"pipe": bytes.NewReader(text), "file": file} {
 			out := filepath.Join(dir, name+kind)
-			status, errs := asChild(t, in, "run", "sort", "--input", "-", "--output", out, "--reduces", "3", "--progress",
-				"never")
+			status, errs := asChild(t, in, "run", "sort", "--input", "-", "--output", out, "--reduces", "3")
 			if got := outputOf(t, out); status != statusOK || got != want {
-				t.Errorf("%s, %s: exit status %d, %d bytes of output, want %d\n%s", name, kind, status, len(got), len(want),
-					errs)
+				t.Errorf("%s, %s: exit status %d, %d bytes of output, want %d\n%s", name, kind, status, len(got),
+					len(want), errs)
 			}
 		}
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// textFiles writes files of words, with all line ends there are, compressed in several members or not at all, and returns
-// the lines of all of them in the order of their names.
+// textFiles writes files of words, with all line ends there are, compressed in several members or not at all, and
+// returns the lines of all of them in the order of their names.
 func textFiles(t *rapid.T, dir string, r *rand.Rand, longest int) (lines []string) {
 	distinct := 1 + r.IntN(1<<r.IntN(12))
 	most := 1 << (4 + r.IntN(13))
@@ -189,7 +189,8 @@ func TestAgainstPlainPrograms(t *testing.T) {
 		capacity := sched.Resources{sched.VCores: int64(slots)}
 		s := Site{Memory: memory, Map: sched.Resources{sched.VCores: 1}, Reduce: sched.Resources{sched.VCores: 1},
 			Cores: slots}
-		spec := rapid.SampledFrom([]string{"fifo", "fair:preempt=kill", "hfsp", "srpt:preempt=suspend"}).Draw(t, "policy")
+		policies := []string{"fifo", "fair:preempt=kill", "hfsp", "srpt:preempt=suspend"}
+		spec := rapid.SampledFrom(policies).Draw(t, "policy")
 		p, _, err := policy.Parse(spec)
 		if err != nil {
 			t.Fatal(err)
@@ -220,7 +221,8 @@ func TestAgainstPlainPrograms(t *testing.T) {
 		chaos := Chaos{Rate: rapid.SampledFrom([]float64{0, 0.1, 0.4}).Draw(t, "chaos"), Seed: r.Uint64()}
 		cluster := workload.Cluster{Classes: []workload.Class{{Name: "c", Count: 1, Racks: 1, Speed: 1,
 			Resources: capacity}}}
-		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: p}, Nodes: cluster.List(), Chaos: chaos}, list)
+		config := Config{Core: sched.Config{Policy: p}, Nodes: cluster.List(), Chaos: chaos}
+		results, err := Serve(t.Context(), config, list)
 		if err != nil || len(results) != 2 {
 			t.Fatalf("results %v, error %v", results, err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// TestNoCommitAfterClose: a job that was given up publishes nothing afterwards, though a commit or a task was under way.
-// The directory would be empty, with _SUCCESS in it.
+// TestNoCommitAfterClose: a job that was given up publishes nothing afterwards, though a commit or a task was under
+// way. The directory would be empty, with _SUCCESS in it.
 func TestNoCommitAfterClose(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
@@ -47,8 +47,8 @@ func TestNoCommitAfterClose(t *testing.T) {
 	}
 }
 
-// TestCloseWaitsForCommit: a job that is given up while it is committed leaves all of its output. Its parts would else be
-// removed while the directory gets its name.
+// TestCloseWaitsForCommit: a job that is given up while it is committed leaves all of its output. Its parts would else
+// be removed while the directory gets its name.
 func TestCloseWaitsForCommit(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	job := wordCount()

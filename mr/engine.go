@@ -404,8 +404,8 @@ func (e *engine) undone(l *Launch, err error) bool {
 		Body: &sched.Undone{Stage: int32(stage), Tasks: tasks},
 	})
 	if !errors.Is(lost.Err, ErrReleased) && l.job.stages[stage].damage(lost.Map) == mostDamaged {
-		l.job.err = fmt.Errorf("the output of map %d could not be read %d times: is the disk sound, and does no program "+
-			"remove its files? %w", lost.Map, mostDamaged, err)
+		l.job.err = fmt.Errorf("the output of map %d could not be read %d times: is the disk sound, and does no "+
+			"program remove its files? %w", lost.Map, mostDamaged, err)
 		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: l.job.id})
 	}
 	return true

@@ -139,7 +139,8 @@ func TestPipeHasOneReader(t *testing.T) {
 		job := wordCount()
 		job.Reduces = reduces
 		path := filepath.Join(t.TempDir(), "out")
-		opened, err := Open(Order{Job: job, Input: []string{fmt.Sprintf("/dev/fd/%d", in.Fd())}, Output: path}, site(t, 2))
+		order := Order{Job: job, Input: []string{fmt.Sprintf("/dev/fd/%d", in.Fd())}, Output: path}
+		opened, err := Open(order, site(t, 2))
 		if err != nil {
 			t.Fatal(err)
 		}

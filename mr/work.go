@@ -212,8 +212,8 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 		return nil, err
 	}
 	if pipe := pipeIn(splits); pipe != nil && run.ranged() && w.order.Notes != nil {
-		w.order.Notes(pipe.Path + ": a pipe is read once, so no sample of it says where the parts of the output begin: " +
-			"they may differ much in size")
+		w.order.Notes(pipe.Path + ": a pipe is read once, so no sample of it says where the parts of the output " +
+			"begin: they may differ much in size")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
-// TestInputsOfOtherJobs: an input that another job of the run writes is read where that job writes it, and is found when
-// its reader arrives. Other inputs stay as they are.
+// TestInputsOfOtherJobs: an input that another job of the run writes is read where that job writes it, and is found
+// when its reader arrives. Other inputs stay as they are.
 func TestInputsOfOtherJobs(t *testing.T) {
 	m := &Machine{Output: func(dir string) string { return filepath.Join(dir, "fair") }}
 	for _, c := range []struct {

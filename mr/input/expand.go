@@ -15,8 +15,8 @@ import (
 )
 
 // Codec is how a file is compressed. The end of its name decides, as in Hadoop (.gz, .zst, .bz2, in any case); the
-// first bytes must agree, or reading it is an error. Pipes and standard input have no telling name: there the first bytes
-// decide.
+// first bytes must agree, or reading it is an error. Pipes and standard input have no telling name: there the first
+// bytes decide.
 type Codec uint8
 
 const (
@@ -338,8 +338,8 @@ func inputError(path string, err error) error {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if to, linkErr := os.Readlink(path); linkErr == nil {
-			return fmt.Errorf("input %s: is a link to %s, which does not exist: remove the link, or name the other files: "+
-				"%w", path, to, err)
+			return fmt.Errorf("input %s: is a link to %s, which does not exist: remove the link, or name the other "+
+				"files: %w", path, to, err)
 		}
 		return fmt.Errorf("input %s: does not exist: %w", path, err)
 	}

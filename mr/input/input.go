@@ -45,8 +45,8 @@ var (
 	// ErrCorrupt: the bytes are not what the file's name or the record length promises.
 	ErrCorrupt = errors.New("corrupt input")
 	// ErrReadOnce: the input is a pipe, and what was read of it is gone.
-	ErrReadOnce = errors.New("a pipe can be read once, and an earlier attempt at the task has read from it: write the " +
-		"input to a file")
+	ErrReadOnce = errors.New("a pipe can be read once, and an earlier attempt at the task has read from it: write " +
+		"the input to a file")
 	// ErrTooLong: a record, or the window that a zstd frame asks for, is larger than memory allows, or than compressed
 	// data may expand to.
 	ErrTooLong = errors.New("record too long")

@@ -64,8 +64,8 @@ func (r *Reader) Close() {
 	r.freeLarge()
 }
 
-// Interrupt makes a call of Next that waits for a pipe return with an error, and every later call on a pipe, until Open.
-// It may be called from any goroutine.
+// Interrupt makes a call of Next that waits for a pipe return with an error, and every later call on a pipe, until
+// Open. It may be called from any goroutine.
 func (r *Reader) Interrupt() {
 	r.ended.Store(true)
 	if f := r.pipe.Load(); f != nil {

@@ -127,8 +127,8 @@ type pipe struct {
 	turn sync.Mutex
 }
 
-// start starts the stage's program for an attempt; file is what its mapper will read. The program is killed when out has
-// failed, because a program may write without end.
+// start starts the stage's program for an attempt; file is what its mapper will read. The program is killed when out
+// has failed, because a program may write without end.
 func (s *stage) start(t *mr.Task, file *input.Range, out *mr.Emitter, emit func(key, value []byte)) (*pipe, error) {
 	p := &pipe{task: t}
 	process, err := Start(t.Context(), Command{

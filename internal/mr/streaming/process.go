@@ -98,8 +98,8 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	p.cmd.SysProcAttr = ownGroup()
 	if err := p.start(); err != nil {
 		if errors.Is(err, syscall.ENOEXEC) {
-			err = fmt.Errorf("%w: it is no program of this machine, and no script whose first line begins with #!: name "+
-				"what runs it, as in \"sh %s\"", err, c.Args[0])
+			err = fmt.Errorf("%w: it is no program of this machine, and no script whose first line begins with #!: "+
+				"name what runs it, as in \"sh %s\"", err, c.Args[0])
 		}
 		return nil, fmt.Errorf("start program %s: %w", c.Args[0], err)
 	}

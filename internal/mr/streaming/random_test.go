@@ -35,12 +35,13 @@ func TestRandomPairs(t *testing.T) {
 		if fields == 1 && len(separator) == 1 && rapid.Bool().Draw(r, "combine") {
 			programs.Combiner = "cat"
 		}
+		split := rapid.SampledFrom([]string{"100", "1000", "1m"}).Draw(r, "split")
 		conf := mr.Conf{
 			"stream.map.output.field.separator":             separator,
 			"stream.num.map.output.key.fields":              fmt.Sprint(fields),
 			"stream.reduce.input.field.separator":           "|=|",
 			"stream.reduce.output.field.separator":          "|=|",
-			"mapreduce.input.fileinputformat.split.maxsize": rapid.SampledFrom([]string{"100", "1000", "1m"}).Draw(r, "split"),
+			"mapreduce.input.fileinputformat.split.maxsize": split,
 		}
 		type pair struct{ key, value string }
 		var pairs []pair

@@ -801,7 +801,7 @@ func TestRunHadoopKeys(t *testing.T) {
 func TestRunTimeout(t *testing.T) {
 	in := writeFile(t, "in.txt", "a\n")
 	for args, want := range map[string]string{
-		"": "600000", "--timeout 25m": "1500000", "--timeout 0": "0", "--timeout 1us": "1",
+		"": "600000", "--timeout 25m": "1500000", "--timeout 0": "0",
 		"-D mapred.task.timeout=7200000": "7200000", "-D mapreduce.task.timeout=0 --timeout 2h": "7200000",
 		"-D mapred.task.timeout=1 -D mapreduce.task.timeout=3600000": "3600000",
 	} {

@@ -67,6 +67,12 @@ func (c *candidates) at(group int, room bool) *sched.Stage {
 	return c.index.Head(group)
 }
 
+// only reports whether all candidates are in queue q and compete for the kind of resource that search s is for, and the
+// search has not found that the queue has nothing that fits.
+func (c *candidates) only(q sched.QueueID, s sought) bool {
+	return c.full[q] != s.pass && c.index.Only(groupOf(q, s.kind))
+}
+
 // groupOf returns the group of the stages in queue q that compete for kind k. Masters that are bounded (see
 // masterLimit) are in a group of their own.
 func groupOf(q sched.QueueID, k sched.ResourceKind) int {

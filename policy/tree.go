@@ -162,23 +162,37 @@ func (t *tree) nearnessOf(st *sched.Stage) *nearness {
 
 // fillKind starts tasks that compete for kind k.
 func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
-	for s := t.waiting(k, true); t.room(p, k); { // without room, the tree would be searched in vain
-		st := t.next(p, s)
-		if st == nil {
-			break
-		}
-		if !t.Place(p, st) {
+	s := t.waiting(k, true)
+	for st := t.first(p, s); st != nil; st = t.first(p, s) {
+		if !startIn(t, p, st) {
 			t.waits.skip(st)
 		}
 	}
 }
 
-// room reports whether there may be room for some stage that competes for kind k.
-func (t *tree) room(p *sched.Plan, k sched.ResourceKind) bool {
-	if t.siblings.kept == 0 {
-		return t.waits.index.First() != nil // looks at each queue
+// first is next for a search with room. It walks down the tree only if there may be room, and if the stages that wait
+// are of several queues.
+func (t *tree) first(p *sched.Plan, s sought) *sched.Stage {
+	if t.siblings.kept > 0 {
+		if t.waits.any(p, s.kind, 0) == nil {
+			return nil
+		}
+		return t.next(p, s)
 	}
-	return t.waits.any(p, k, 0) != nil
+	st := t.waits.index.First() // looks at each queue
+	if st == nil || t.leaf == nil && t.waits.only(t.queueOf(p.View, st.Job), s) {
+		return st // as a walk would, because only its queue has stages that wait
+	}
+	return t.next(p, s)
+}
+
+// startIn starts a task of st, whose turn it is in tree t, or as many as there is room for if no other stage waits. It
+// reports whether it started any.
+func startIn(t *tree, p *sched.Plan, st *sched.Stage) bool {
+	if t.leaf == nil && t.admit == nil && !t.near(st) && !t.masters.bounds(st) && t.waits.index.Alone(st) {
+		return p.LaunchMany(st, st.Pending) > 0
+	}
+	return t.Place(p, st)
 }
 
 // next returns the stage of search s that is served next; nil: there is none.

@@ -672,6 +672,7 @@ func TestIndexAgainstSorting(t *testing.T) {
 			}
 			if r.IntN(4) > 0 {
 				x.Sync(p)
+				var all []*Stage
 				for kind := range NumKinds {
 					var want []*Stage
 					for j := range p.Jobs() {
@@ -707,6 +708,17 @@ func TestIndexAgainstSorting(t *testing.T) {
 					}
 					if len(want) > 0 && x.Head(kind) != want[0] || len(want) != x.Len(kind) {
 						t.Fatalf("seed %d at %v: head or length are wrong", seed, p.Now)
+					}
+					all = append(all, want...)
+				}
+				for kind := range NumKinds {
+					if only := x.Len(kind) == len(all); x.Only(kind) != only {
+						t.Fatalf("seed %d at %v: that all stages are in group %d is %v", seed, p.Now, kind, !only)
+					}
+				}
+				for _, st := range all {
+					if x.Alone(st) != (len(all) == 1) {
+						t.Fatalf("seed %d at %v: a stage is alone among %d", seed, p.Now, len(all))
 					}
 				}
 			}

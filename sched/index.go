@@ -504,6 +504,19 @@ func (x *Index) Len(group int) (n int) {
 	return n
 }
 
+// Only reports whether every stage that has a place is in one group.
+func (x *Index) Only(group int) bool {
+	x.follow()
+	return len(x.heapsOf(group)) == len(x.live)
+}
+
+// Alone reports whether st has a place and no other stage has one.
+func (x *Index) Alone(st *Stage) bool {
+	x.follow()
+	at := x.where[st.slot].heap
+	return at != 0 && len(x.live) == 1 && len(x.heaps[at-1].entries) == 1
+}
+
 // Position returns the key of st, and whether it has a place. It explains an order, and decides nothing.
 func (x *Index) Position(st *Stage) (Key, bool) {
 	if !st.alive {

@@ -234,3 +234,54 @@ func bareLoop(jobs []*sched.JobSpec, slots int) (now sched.Time) {
 	}
 	return now
 }
+
+// A due is an item of a dueHeap, and the instant at which it is due.
+type due struct {
+	at   sched.Time
+	item int32
+}
+
+// A dueHeap is a 4-ary heap by instant. Items of equal instants come in no order.
+type dueHeap []due
+
+func (h *dueHeap) push(d due) {
+	*h = append(*h, d)
+	a := *h
+	i := len(a) - 1
+	for ; i > 0 && d.at < a[(i-1)>>2].at; i = (i - 1) >> 2 {
+		a[i] = a[(i-1)>>2]
+	}
+	a[i] = d
+}
+
+// pop removes the first entry, and returns its item.
+func (h *dueHeap) pop() (first int32) {
+	a := *h
+	first = a[0].item
+	n := len(a) - 1
+	d := a[n]
+	a = a[:n]
+	*h = a
+	if n == 0 {
+		return first
+	}
+	i := 0
+	for {
+		least := 4*i + 1
+		if least >= n {
+			break
+		}
+		for k := least + 1; k < min(4*i+5, n); k++ {
+			if a[k].at < a[least].at {
+				least = k
+			}
+		}
+		if d.at <= a[least].at {
+			break
+		}
+		a[i] = a[least]
+		i = least
+	}
+	a[i] = d
+	return first
+}

@@ -577,6 +577,26 @@ func tryRecord(t *testing.T, in []byte) {
 	}
 }
 
+// snapshotsIn returns the content of the snapshots of a record.
+func snapshotsIn(t testing.TB, b []byte) (list [][]byte) {
+	t.Helper()
+	r := reader(t, b)
+	for _, m := range r.Marks() {
+		frame, _, err := blockAt(bytes.NewReader(b), m.Offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := &coder{b: frame, reading: true}
+		(&Mark{}).code(head)
+		plain, err := r.unzip.DecodeAll(head.b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, plain)
+	}
+	return list
+}
+
 // stockRecords are small records of stock MapReduce and Spark.
 func stockRecords(t testing.TB) (list [][]byte) {
 	t.Helper()
@@ -595,19 +615,26 @@ func stockRecords(t testing.TB) (list [][]byte) {
 }
 
 // FuzzReader gives a reader any bytes, both as a file and, so that checksums keep nothing out, as the content of a
-// block or of a snapshot. Nearly all such bytes are refused at once: FuzzEditedRecord gets further.
+// block or of a snapshot. Fuzz it with -fuzzminimizetime=1x: the Go tool makes each input that reaches new code as
+// short as it can, and tries no others for up to a minute. Inputs of FuzzEditedRecord are short enough, and its records
+// larger.
 func FuzzReader(f *testing.F) {
+	small := write(f, Header{}, Options{Policy: &inOrder{}, Gap: 1, Span: 1}, func(w *Writer) {
+		g := newRig(sched.Config{}, w)
+		g.node(slots(1, 1))
+		g.submit(1, mapReduce(0, 2, sec, 1, sec))
+		g.run()
+	})
 	whole := recordedAs(f, 4, func(w *Writer) { chaosRun(f, 4, w) })
-	f.Add(whole)
-	f.Add(chaosRecord(f, 4))
-	f.Add(whole[:len(whole)/2])
-	for _, b := range stockRecords(f) {
+	for _, b := range append(stockRecords(f), small, whole, whole[:len(whole)/2], chaosRecord(f, 4)) {
 		f.Add(b)
 	}
-	r := reader(f, whole)
-	for range r.Steps() {
-		if len(r.memory.tags) == 0 {
-			f.Add(bytes.Clone(r.plain))
+	for _, plain := range append(snapshotsIn(f, small), snapshotsIn(f, chaosRecord(f, 4))[0]) {
+		f.Add(plain)
+	}
+	for _, b := range [][]byte{small, whole} {
+		for _, parts := range plainOf(f, b).blocks {
+			f.Add(slices.Concat(binary.AppendUvarint(nil, uint64(len(parts[0]))), parts[0], parts[1]))
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -650,21 +677,7 @@ func FuzzEditedRecord(f *testing.F) {
 	var snapshots [][]byte
 	for seed := uint64(4); seed < 6; seed++ { // with heartbeats, and without
 		records = append(records, plainOf(f, recordedAs(f, seed, func(w *Writer) { chaosRun(f, seed, w) })))
-		b := chaosRecord(f, seed)
-		r := reader(f, b)
-		for _, m := range r.Marks() {
-			frame, _, err := blockAt(bytes.NewReader(b), m.Offset)
-			if err != nil {
-				f.Fatal(err)
-			}
-			head := &coder{b: frame, reading: true}
-			(&Mark{}).code(head)
-			plain, err := r.unzip.DecodeAll(head.b, nil)
-			if err != nil {
-				f.Fatal(err)
-			}
-			snapshots = append(snapshots, plain)
-		}
+		snapshots = append(snapshots, snapshotsIn(f, chaosRecord(f, seed))...)
 	}
 	for _, b := range stockRecords(f) {
 		records = append(records, plainOf(f, b))

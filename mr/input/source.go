@@ -252,8 +252,8 @@ var unreadMagic = map[string]string{"\xfd7zX": "xz", "\x04\x22\x4d\x18": "lz4"}
 // codecIn returns the codec that the first bytes of data without a name tell.
 func codecIn(head []byte) (Codec, error) {
 	if format, ok := unreadMagic[string(head)]; ok {
-		return Plain, fmt.Errorf("%w: %s is not read: decompress it, as in %s -dc FILE | sojourn run ...", ErrCorrupt,
-			format, format)
+		return Plain, fmt.Errorf("%w: %s is not read: decompress it, as in %s -dc FILE | sojourn run JOB --input -",
+			ErrCorrupt, format, format)
 	}
 	for c := Gzip; c <= Bzip2; c++ {
 		if hasMagic(c, head) {

@@ -105,8 +105,8 @@ func newReverse(a Args) sched.Policy {
 
 // Decide learns how much is available, makes room on nodes that have come to offer less, and places and starts tasks.
 func (b *backward) Decide(p *sched.Plan) {
-	b.Days.observe(p)
 	b.measure(p)
+	b.Days.observe(p)
 	if b.suspends || b.kills {
 		for _, id := range p.Offers {
 			b.relieve(p, p.Node(id))

@@ -187,14 +187,29 @@ func (b *backward) expect(p *sched.Plan) *outlook {
 const wholePart = 1e6
 
 // measure computes how much the nodes have altogether, if the forecast is in parts: what they offer now, divided by the
-// part that the forecast says for now. While that part is zero, the last result is kept.
+// part that the forecast says for now. While that part is zero, the nodes count with what they offered when the last
+// other step ended. So it does not matter when the policy is asked: what nodes offer changes by events only, and Days
+// has what they offered since the last one. O(steps since then), at most those of a period.
 func (b *backward) measure(p *sched.Plan) {
-	if p.Forecast == nil || !p.Forecast.IsInParts() {
+	f := p.Forecast
+	if f == nil || !f.IsInParts() {
 		return
 	}
-	for k, part := range p.Forecast.At(p.Now) {
+	at := b.Days.At
+	if _, period := f.Steps(); period > 0 {
+		at = max(at, p.Now-period)
+	}
+	for next := f.Next(at); next <= p.Now; at, next = next, f.Next(next) {
+		b.divide(&b.Days.Held, f.At(at))
+	}
+	b.divide(&p.Capacity, f.At(p.Now))
+}
+
+// divide sets what nodes have altogether to what they offer divided by a part, for each kind whose part is not zero.
+func (b *backward) divide(offer *sched.Resources, parts sched.Resources) {
+	for k, part := range parts {
 		if part > 0 {
-			b.Whole[k] = int64(math.Round(float64(p.Capacity[k]) * wholePart / float64(part)))
+			b.Whole[k] = int64(math.Round(float64(offer[k]) * wholePart / float64(part)))
 		}
 	}
 }

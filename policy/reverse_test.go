@@ -17,6 +17,7 @@ type asker struct {
 
 func (a *asker) Decide(p *sched.Plan) {
 	a.reverse.measure(p)
+	a.reverse.Days.observe(p)
 	now := p.Now.Seconds()
 	a.areas = append(a.areas, a.reverse.expect(p).area(now, now+7200)[sched.VCores])
 	a.dips = append(a.dips, a.reverse.dip(p)[sched.VCores])

@@ -128,12 +128,18 @@ func (s *Setup) drawDips(seed uint64, scale sched.Time) {
 		for k := range less {
 			less[k] = whole[k] * int64(r.IntN(4)) / 4
 		}
-		s.Trouble = append(
-			s.Trouble,
-			Trouble{At: at, Node: id, Offers: &less},
-			Trouble{At: at + sched.Time(20+r.IntN(100))*unit, Node: id, Offers: &whole},
-		)
+		until := at + sched.Time(20+r.IntN(100))*unit
+		if !s.offersAt(id, at) && !s.offersAt(id, until) {
+			s.Trouble = append(s.Trouble, Trouble{At: at, Node: id, Offers: &less},
+				Trouble{At: until, Node: id, Offers: &whole})
+		}
 	}
+}
+
+// offersAt reports whether a node comes to offer another amount at an instant. Of two such reports in one instant it is
+// not said which is the later one.
+func (s *Setup) offersAt(n sched.NodeID, at sched.Time) bool {
+	return slices.ContainsFunc(s.Trouble, func(t Trouble) bool { return t.Offers != nil && t.Node == n && t.At == at })
 }
 
 // drawSizes lets applications ask for more or less than their containers hold.

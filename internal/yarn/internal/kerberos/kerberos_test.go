@@ -289,12 +289,12 @@ func FuzzRules(f *testing.F) {
 	})
 }
 
-// First tokens of any bytes are refused: no other caller has the key.
+// First tokens of any bytes are refused: no other caller has the key. The ticket of those that it begins with has
+// ended, because a process that fuzzes has not seen them before.
 func FuzzAccept(f *testing.F) {
 	a, path := acceptor(f, aes256)
-	i := kerberostest.Initiator{Client: "ana", Service: "rm/localhost", Path: path}
+	i := kerberostest.Initiator{Client: "ana", Service: "rm/localhost", Path: path, Ends: -time.Hour}
 	token := i.Token(f)
-	a.Accept(token)
 	f.Add(token)
 	f.Add(token[:40])
 	f.Fuzz(func(t *testing.T, b []byte) {

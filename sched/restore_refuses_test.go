@@ -256,6 +256,7 @@ func editsOfJobs() []edit {
 		{"no spec", "a job has no spec", to(func(_ *State, j *SavedJob) { j.Spec = nil })},
 		{"a bad spec", "job ", spec(func(j *JobSpec) { j.Weight = -1 })},
 		{"queue -1", queue, to(func(_ *State, j *SavedJob) { j.Leaf = -1 })},
+		{"the root", "", to(func(_ *State, j *SavedJob) { j.Leaf = 0 })},
 		{"a queue beyond", queue, to(func(s *State, j *SavedJob) { j.Leaf = QueueID(len(s.Queues)) })},
 		{"the last queue", "", to(func(s *State, j *SavedJob) { j.Leaf = QueueID(len(s.Queues) - 1) })},
 		{"stage -1", stage, to(func(_ *State, j *SavedJob) { j.Stages = append(j.Stages, -1) })},

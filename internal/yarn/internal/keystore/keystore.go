@@ -92,6 +92,9 @@ func (s *Source) parse(text []byte) (*tls.Certificate, error) {
 
 // parseJKS reads the first private key of a JKS, in the order of the aliases.
 func (s *Source) parseJKS(text []byte) (*tls.Certificate, error) {
+	if beyond(text) {
+		return nil, errors.New("as JKS: a length in it goes beyond its end: it is damaged")
+	}
 	store := jks.New(jks.WithOrderedAliases())
 	if err := store.Load(bytes.NewReader(text), []byte(s.Password)); err != nil {
 		return nil, fmt.Errorf("as JKS: %w", err)
@@ -123,6 +126,45 @@ func (s *Source) parseJKS(text []byte) (*tls.Certificate, error) {
 		return join(key, chain)
 	}
 	return nil, errors.New("as JKS: there is no private key in it")
+}
+
+// beyond reports whether a length or a number in a JKS is more than there are bytes. The library takes memory for what
+// they say before it reads.
+func beyond(text []byte) (failed bool) {
+	rest := text[len(magicJKS):]
+	take := func(n uint32) (part []byte) {
+		if uint64(n) > uint64(len(rest)) {
+			failed, rest = true, nil
+			return nil
+		}
+		part, rest = rest[:n], rest[n:]
+		return part
+	}
+	number := func(size uint32) (n uint32) {
+		for _, one := range take(size) {
+			n = n<<8 | uint32(one)
+		}
+		return n
+	}
+	const privateKey, typed = 1, 2 // the tag of an entry, the version from which certificates say their type
+	version := number(4)
+	for entries := number(4); entries > 0 && !failed; entries-- {
+		tag, certificates := number(4), uint32(1)
+		take(number(2)) // alias
+		take(8)         // time
+		if tag == privateKey {
+			take(number(4))
+			certificates = number(4)
+			failed = failed || uint64(certificates) > uint64(len(rest)/4)
+		}
+		for ; certificates > 0 && !failed; certificates-- {
+			if version >= typed {
+				take(number(2))
+			}
+			take(number(4))
+		}
+	}
+	return failed
 }
 
 // parsePEM reads certificates and a key.

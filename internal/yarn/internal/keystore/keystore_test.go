@@ -14,6 +14,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +157,35 @@ func TestRead(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%+v: %v, want %s", c.s, err, c.want)
 		}
+	}
+}
+
+// A length or a number in a JKS that is larger than the file is refused before memory is taken for it. All others are
+// read as before.
+func TestDamagedLengths(t *testing.T) {
+	m := newMade(t, "rm")
+	whole := m.jks(t, "secret", "secret")
+	s := Source{Password: "secret"}
+	if _, err := s.parse(whole); err != nil {
+		t.Fatal(err)
+	}
+	beyonds := 0
+	for at := len(magicJKS); at+4 <= len(whole); at++ {
+		text := slices.Clone(whole)
+		copy(text[at:], "\x7f\xff\xff\xff")
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := s.parse(text)
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; err == nil || taken > 16<<20 {
+			t.Fatalf("2^31 at byte %d: %v, and %d MiB are taken", at, err, taken>>20)
+		}
+		if strings.Contains(err.Error(), "a length in it goes beyond its end") {
+			beyonds++
+		}
+	}
+	if beyonds < 5 { // of the alias, the key, the chain, a certificate's type and the certificate
+		t.Errorf("%d lengths are refused", beyonds)
 	}
 }
 

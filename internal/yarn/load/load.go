@@ -324,10 +324,11 @@ func (c *cluster) poisson(ctx context.Context, r *Result) error {
 	}
 	var waits []float64 // ms
 	for _, m := range c.masters {
-		for _, w := range m.waited {
+		waited, late := m.poisson.result()
+		for _, w := range waited {
 			waits = append(waits, float64(w)/float64(time.Millisecond))
 		}
-		r.Poisson.Late += m.late
+		r.Poisson.Late += late
 	}
 	slices.Sort(waits)
 	r.Poisson.Rate, r.Poisson.Asks = rate, len(waits)
@@ -344,8 +345,9 @@ func (c *cluster) idle(ctx context.Context, r *Result) error {
 	if err != nil {
 		return err
 	}
-	n := c.nodes[0].caller
-	r.Idle = Idle{Beats: d.beats, Processor: micros(d.rm, float64(d.beats)), Sent: n.Sent, Received: n.Received}
+	n := c.nodes[0]
+	r.Idle = Idle{Beats: d.beats, Processor: micros(d.rm, float64(d.beats)), Sent: int(n.sent.Load()),
+		Received: int(n.received.Load())}
 	if r.Idle.Sent == 0 {
 		return fmt.Errorf("no node has beaten in %v", c.o.Measure)
 	}

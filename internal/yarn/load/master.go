@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,8 +32,42 @@ type master struct {
 	chance  *rand.Rand
 
 	completed atomic.Int64
-	waited    []time.Duration // from ask to grant, in the phase of Poisson asks
-	late      int             // asks of that phase that were not granted before its end
+	poisson   askTimes
+}
+
+// askTimes are how long an application waited for its containers in the phase of Poisson asks. Goroutines share them.
+type askTimes struct {
+	mu     sync.Mutex
+	waited []time.Duration // from ask to grant
+	late   int             // asks that were not granted before the end of the phase
+}
+
+// begin forgets the times of an earlier phase.
+func (w *askTimes) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waited, w.late = w.waited[:0], 0
+}
+
+// add adds the time of an ask that was granted.
+func (w *askTimes) add(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waited = append(w.waited, d)
+}
+
+// end says how many asks were not granted.
+func (w *askTimes) end(late int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.late = late
+}
+
+// result returns a copy of the times, and how many asks were not granted.
+func (w *askTimes) result() ([]time.Duration, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.waited), w.late
 }
 
 // newMaster submits an application and registers its ApplicationMaster.
@@ -111,7 +147,7 @@ func (m *master) allocate(tasks int) error {
 	return nil
 }
 
-// run is the ApplicationMaster's life until ctx is done.
+// run asks for containers as the phase says, until ctx is done.
 func (m *master) run(ctx context.Context, c *cluster) error {
 	stop := context.AfterFunc(ctx, func() { m.caller.Close() })
 	defer stop()
@@ -136,7 +172,7 @@ func (m *master) run(ctx context.Context, c *cluster) error {
 					mean: time.Duration(float64(len(c.masters)) / p.rate * float64(time.Second)),
 					next: time.Now(),
 				}
-				m.waited = m.waited[:0]
+				m.poisson.begin()
 			}
 			began := time.Now()
 			err = m.serve(c, flow)
@@ -144,7 +180,7 @@ func (m *master) run(ctx context.Context, c *cluster) error {
 			timer.Reset(max(0, time.Until(flow.next), shortestCall-time.Since(began)))
 		default:
 			if flow != nil {
-				m.late = len(flow.waiting)
+				m.poisson.end(len(flow.waiting))
 				flow = nil
 			}
 			err = m.quiet()
@@ -195,7 +231,7 @@ func (m *master) serve(c *cluster, f *arrivals) error {
 			m.surplus = append(m.surplus, g.id)
 			continue
 		}
-		m.waited = append(m.waited, now.Sub(f.waiting[0]))
+		m.poisson.add(now.Sub(f.waiting[0]))
 		f.waiting = f.waiting[1:]
 		c.nodes[g.node].start(g.id)
 	}

@@ -16,7 +16,7 @@ import (
 
 // A node is a NodeManager without processes: a container that it is given has ended by the next heartbeat. Like
 // Hadoop's, it repeats the ends of containers until the ResourceManager tells it to forget them, and waits an interval
-// between a reply and the next heartbeat. All but started belongs to the goroutine of run.
+// between a reply and the next heartbeat. All but started and the counts belongs to the goroutine of run.
 type node struct {
 	id     wire.NodeID
 	caller *rpc.Caller
@@ -25,6 +25,8 @@ type node struct {
 	at     map[wire.ContainerID]int // indices in beat's Containers
 	each   bool                     // a heartbeat at each end of a container, as well as at intervals
 	beats  atomic.Int64
+
+	sent, received atomic.Int64 // bytes of the last heartbeat and of its reply
 
 	mu      sync.Mutex
 	started []wire.ContainerID
@@ -157,6 +159,8 @@ func (n *node) heartbeat() error {
 		return fmt.Errorf("told to do %d: %s", n.reply.Action, n.reply.Diagnostics)
 	}
 	n.beats.Add(1)
+	n.sent.Store(int64(n.caller.Sent))
+	n.received.Store(int64(n.caller.Received))
 	s := &n.beat.Status
 	s.ResponseID = n.reply.ResponseID
 	for _, id := range n.reply.Remove {

@@ -436,6 +436,22 @@ func (s *stock) until(what string, limit time.Duration, ok func() bool) {
 	}
 }
 
+// rests waits until no application lives and no node has anything in use.
+func (s *stock) rests(limit time.Duration) {
+	s.t.Helper()
+	s.until("no application lives and no node has anything in use", limit, func() bool {
+		var apps wire.ApplicationsResponse
+		var nodes wire.NodesResponse
+		if s.call("getApplications", &wire.ApplicationsRequest{}, &apps) != nil ||
+			s.call("getClusterNodes", &wire.NodesRequest{}, &nodes) != nil {
+			return false
+		}
+		lives := func(r wire.ApplicationReport) bool { return r.State < wire.AppFinished }
+		busy := func(r wire.NodeReport) bool { return r.Containers > 0 || r.Used.Memory > 0 }
+		return !slices.ContainsFunc(apps.Reports, lives) && !slices.ContainsFunc(nodes.Reports, busy)
+	})
+}
+
 // call asks the ResourceManager as a client does.
 func (s *stock) call(method string, q proto.Message, r proto.Decoder) error {
 	if s.asks != nil {
@@ -522,17 +538,7 @@ func (s *stock) execute(cmd *exec.Cmd) (string, error) {
 func (s *stock) clean() {
 	s.t.Helper()
 	const limit = time.Minute
-	s.until("no application lives and no node has anything in use", limit, func() bool {
-		var apps wire.ApplicationsResponse
-		var nodes wire.NodesResponse
-		if s.call("getApplications", &wire.ApplicationsRequest{}, &apps) != nil ||
-			s.call("getClusterNodes", &wire.NodesRequest{}, &nodes) != nil {
-			return false
-		}
-		lives := func(r wire.ApplicationReport) bool { return r.State < wire.AppFinished }
-		busy := func(r wire.NodeReport) bool { return r.Containers > 0 || r.Used.Memory > 0 }
-		return !slices.ContainsFunc(apps.Reports, lives) && !slices.ContainsFunc(nodes.Reports, busy)
-	})
+	s.rests(limit)
 	if s.rm != nil {
 		s.until("the books are empty", limit, func() (empty bool) {
 			s.rm.front.ask(func(m *manager) (answer, error) {

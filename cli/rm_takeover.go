@@ -100,6 +100,9 @@ func moveCommand(a *app, move func(context.Context, yarn.HadoopStore, yarn.Confi
 			if moved.Before != "" {
 				a.remark("the store that was there is now %s", moved.Before)
 			}
+			if moved.Aside != "" {
+				a.remark("the state of sojourn rm is now %s", moved.Aside)
+			}
 			fmt.Fprintf(a.Out, "%s (%d not over) and %s are in %s\n", spelling.Count(moved.Apps, "application"),
 				moved.Running, spelling.Count(moved.Tokens, "delegation token"), moved.To)
 			return nil

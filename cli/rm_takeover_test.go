@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// recovers says in yarn-site.xml that Hadoop's ResourceManager keeps its state.
+const recovers = "<property><name>yarn.resourcemanager.recovery.enabled</name><value>true</value></property>"
+
 // lives starts a ResourceManager and ends it once it is ready.
 func lives(t *testing.T, args ...string) {
 	t.Helper()
@@ -54,7 +57,7 @@ func TestTakeOverAndBack(t *testing.T) {
 		if err := os.Remove(filepath.Join(state, "rm.db")); err != nil {
 			t.Fatal(err)
 		}
-		more := "<property><name>yarn.resourcemanager.fs.state-store.uri</name><value>" + store +
+		more := recovers + "<property><name>yarn.resourcemanager.fs.state-store.uri</name><value>" + store +
 			"</value></property></configuration>"
 		text := strings.Replace(string(site), "</configuration>", more, 1)
 		if err := os.WriteFile(filepath.Join(dir, "yarn-site.xml"), []byte(text), 0o600); err != nil {
@@ -72,7 +75,7 @@ func TestHadoopsStateIsSeen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	more := "<property><name>yarn.resourcemanager.fs.state-store.uri</name><value>file://" + dir +
+	more := recovers + "<property><name>yarn.resourcemanager.fs.state-store.uri</name><value>file://" + dir +
 		"/store</value></property></configuration>"
 	changed := strings.Replace(string(text), "</configuration>", more, 1)
 	if err := os.WriteFile(site, []byte(changed), 0o600); err != nil {
@@ -102,7 +105,15 @@ func TestHadoopsStateIsSeen(t *testing.T) {
 func TestTakeOverMistakes(t *testing.T) {
 	dir := t.TempDir()
 	writeSite(t, dir)
-	state := filepath.Join(dir, "state")
+	state, keeps := filepath.Join(dir, "state"), t.TempDir()
+	site, err := os.ReadFile(filepath.Join(dir, "yarn-site.xml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(site), "</configuration>", recovers+"</configuration>", 1)
+	if err := os.WriteFile(filepath.Join(keeps, "yarn-site.xml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -111,7 +122,8 @@ func TestTakeOverMistakes(t *testing.T) {
 		{[]string{"take-over", "x", "y", "--conf", dir}, "at most"},
 		{[]string{"take-over", dir, "--conf", dir}, "--state is needed"},
 		{[]string{"take-over", dir, "--conf", dir, "--state", state}, "has no RMVersionNode"},
-		{[]string{"take-over", "--conf", dir, "--state", state}, "yarn.resourcemanager.fs.state-store.uri is not set"},
+		{[]string{"take-over", "--conf", dir, "--state", state}, "yarn.resourcemanager.recovery.enabled is not true"},
+		{[]string{"take-over", "--conf", keeps, "--state", state}, "fs.state-store.uri is not set"},
 		{[]string{"take-over", "hdfs://h:1/rmstore", "--conf", dir, "--state", state}, "hdfs dfs -get"},
 		{[]string{"hand-over", dir}, "--conf is needed"},
 		{[]string{"hand-over", dir, "--conf", dir}, "--state is needed"},

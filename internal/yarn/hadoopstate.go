@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha1"
 	"fmt"
@@ -71,7 +72,8 @@ func fromHadoop(s *hadoopstore.State, queues Queues, sizes Sizes) (*past, Moved,
 	return p, moved, nil
 }
 
-// appFromHadoop returns the stored form of an application of Hadoop's.
+// appFromHadoop returns the stored form of an application of Hadoop's. What Hadoop had not stored when it ended, it
+// concludes as Hadoop does at a start: from what is stored of the attempts.
 func appFromHadoop(s *hadoopstore.App, leaves *leafTable, sizes Sizes) (*savedApp, error) {
 	app := &savedApp{
 		User:        s.User,
@@ -82,25 +84,57 @@ func appFromHadoop(s *hadoopstore.App, leaves *leafTable, sizes Sizes) (*savedAp
 		Times:       times{started: s.Started, launched: s.Launched, finished: s.Finished},
 		Ends:        endsIn(&s.Application),
 	}
-	queue, leaf := leaves.find(s.Submission.Queue)
-	app.Queue = queue
-	if over, ok := overInHadoop[s.State]; ok {
-		app.State = int32(over)
-	} else if !leaf && !leaves.mayCreate(queue) {
-		return nil, fmt.Errorf("%s runs in queue %q, which is no leaf queue of the configuration",
-			s.Submission.ID, s.Submission.Queue)
-	}
 	for i := range s.Attempts {
 		a := &s.Attempts[i]
 		saved, err := attemptFromHadoop(a)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.ID, err)
 		}
+		for len(app.Attempts) < int(a.ID.Attempt)-1 {
+			removed := savedAttempt{State: int32(wire.AttemptFailed), Diagnostics: saidRemoved}
+			app.Attempts = append(app.Attempts, removed)
+		}
+		if last := i == len(s.Attempts)-1; !last && saved.State == int32(wire.AttemptLaunched) { // another one followed
+			saved.State, saved.Failed = int32(wire.AttemptFailed), true
+		}
 		app.Attempts = append(app.Attempts, saved)
-		app.Final = int32(a.Final)
 		app.use(a, sizes)
 	}
+	app.conclude(s)
+	queue, leaf := leaves.find(s.Submission.Queue)
+	app.Queue = queue
+	if app.State < int32(wire.AppFinished) && !leaf && !leaves.mayCreate(queue) {
+		return nil, fmt.Errorf("%s runs in queue %q, which is no leaf queue of the configuration: add the queue, or "+
+			"end the application", s.Submission.ID, s.Submission.Queue)
+	}
 	return app, nil
+}
+
+// saidRemoved is said of an attempt that Hadoop has removed from its store.
+const saidRemoved = "of this attempt, whose failure has expired, nothing was stored"
+
+// conclude sets how an application of Hadoop's has ended, if it has: as it is stored, or as its last attempt ended.
+// Hadoop stores the end of an attempt before that of its application, and no final status of an ApplicationMaster that
+// has told none.
+func (m *savedApp) conclude(s *hadoopstore.App) {
+	over, ok := overInHadoop[s.State]
+	if n := len(s.Attempts); n > 0 {
+		last := &s.Attempts[n-1]
+		if !ok && (last.State != hadoopstore.AttemptFailed || s.Submission.Unmanaged) { // a failed one may have another
+			if over, ok = endsWith[last.State]; ok {
+				m.Times.finished, m.Diagnostics = last.Finished, last.Diagnostics
+			}
+		}
+		m.Final = int32(last.Final)
+	}
+	if !ok {
+		m.Final = int32(wire.Undefined)
+		return
+	}
+	m.State = int32(over)
+	if m.Final == int32(wire.Undefined) {
+		m.Final = int32(finalOf[over])
+	}
 }
 
 // use adds what the containers of an attempt have used.
@@ -131,7 +165,15 @@ var (
 		hadoopstore.AttemptFailed: wire.AttemptFailed, hadoopstore.AttemptKilled: wire.AttemptKilled}
 )
 
-// endsIn returns the end of an application's lifetime; zero: there is none. Hadoop stores it once it was changed.
+// endsWith is how an application ends with its last attempt. finalOf is the final status of one whose ApplicationMaster
+// has told none.
+var (
+	endsWith = map[int32]wire.AppState{hadoopstore.AttemptFinished: wire.AppFinished,
+		hadoopstore.AttemptFailed: wire.AppFailed, hadoopstore.AttemptKilled: wire.AppKilled}
+	finalOf = map[wire.AppState]wire.FinalStatus{wire.AppFailed: wire.Failed, wire.AppKilled: wire.Killed}
+)
+
+// endsIn returns the end of an application's lifetime; zero: there is none. Hadoop 3 stores the instant.
 func endsIn(s *hadoopstore.Application) int64 {
 	for _, t := range s.Timeouts {
 		if t.Type == wire.TimeoutLifetime {
@@ -194,8 +236,11 @@ func (p *past) toHadoop() (*hadoopstore.State, Moved) {
 	s := &hadoopstore.State{Epoch: p.life.Epoch + 1}
 	master := &p.keys.Master
 	s.Keys.Current = &master.Current
-	if before := master.Previous; before != nil { // there may be tokens of both; Hadoop signs with the next one
-		s.Keys.Current, s.Keys.Next = before, &master.Current
+	switch { // Hadoop takes tokens of both, and signs with the next one
+	case master.Previous != nil: // there may be tokens of it still; a next one has signed nothing yet
+		s.Keys.Current, s.Keys.Next = master.Previous, &master.Current
+	case master.Next != nil: // which Hadoop has made, and may have signed with
+		s.Keys.Next = master.Next
 	}
 	for _, app := range p.apps {
 		s.Apps = append(s.Apps, app.toHadoop(p.keys.Clients))
@@ -234,6 +279,9 @@ func (m *savedApp) toHadoop(clients []byte) hadoopstore.App {
 		queue = "root." + m.Queue // a rule has chosen it, or it was moved there
 	}
 	to.Submission.Moved(queue, m.Submission.Priority)
+	if to.State != 0 {
+		to.Submission.Launch = wire.AccessContext(m.Access)
+	}
 	if m.Ends > 0 {
 		to.Timeouts = []hadoopstore.Timeout{{Type: wire.TimeoutLifetime, At: m.Ends}}
 	}
@@ -275,7 +323,7 @@ func (m *savedAttempt) toHadoop(id wire.AttemptID, clients []byte) hadoopstore.A
 	to := hadoopstore.Attempt{
 		ID:          id,
 		Credentials: token.Secrets(map[string][]byte{hadoopstore.ClientKey: key}),
-		Tracking:    m.Original,
+		Tracking:    cmp.Or(m.Original, hadoopstore.NoTracking),
 		Diagnostics: m.Diagnostics,
 		Started:     m.Times.started,
 		Finished:    m.Times.finished,

@@ -51,6 +51,9 @@ func (m *manager) remember() error {
 		kept, values = o.Store, o.Values
 	}
 	p, err := readPast(values)
+	if err == nil {
+		err = p.whole()
+	}
 	if err != nil {
 		kept.Close()
 		return fmt.Errorf("%s: %w; move it away to start without what it holds", where, err)
@@ -202,7 +205,14 @@ func (app *application) resume() {
 		app.expire(ends)
 	}
 	a := app.current()
-	if app.starting() {
+	switch {
+	case a == nil && app.submission.Unmanaged:
+		app.begin().state = wire.AttemptLaunched
+		return
+	case a != nil && a.ended() && app.failures() >= app.mostAttempts(): // Hadoop's had not stored that yet
+		app.exhausted()
+		return
+	case app.starting():
 		app.place()
 		return
 	}

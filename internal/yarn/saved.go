@@ -417,6 +417,15 @@ func readPast(values map[string][]byte) (*past, error) {
 	return p, nil
 }
 
+// whole returns an error for a state without keys: they are written last and deleted first.
+func (p *past) whole() error {
+	if p.keys == nil && len(p.apps)+len(p.tokens) > 0 {
+		return errors.New("is not whole: a take-over or a hand-over was cut short: `sojourn rm take-over` makes it " +
+			"again")
+	}
+	return nil
+}
+
 // addOld puts the attempts that are stored apart before the others. name is that of the application.
 func (m *savedApp) addOld(values map[string][]byte, name string) error {
 	var all []savedAttempt

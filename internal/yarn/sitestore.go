@@ -18,17 +18,33 @@ type HadoopStore struct {
 	Parent    string   // the node in ZooKeeper (yarn.resourcemanager.zk-state-store.parent-path)
 }
 
+// anybody stands for all users in access lists of ZooKeeper.
+const anybody = "world:anyone"
+
 // SiteStore reads from a cluster's own configuration where Hadoop's ResourceManager keeps its state.
 func SiteStore(dir string) (s HadoopStore, err error) {
 	p, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml")
 	if err != nil {
 		return s, err
 	}
-	const class, uri = "yarn.resourcemanager.store.class", "yarn.resourcemanager.fs.state-store.uri"
+	const (
+		class    = "yarn.resourcemanager.store.class"
+		uri      = "yarn.resourcemanager.fs.state-store.uri"
+		recovery = "yarn.resourcemanager.recovery.enabled"
+	)
+	if !p.yes(recovery, false) {
+		return s, fmt.Errorf("%s: %s is not true: Hadoop's ResourceManager neither keeps its state nor starts from one",
+			dir, recovery)
+	}
 	named := p.text(class, "FileSystemRMStateStore")
 	switch named[strings.LastIndexByte(named, '.')+1:] {
 	case "ZKRMStateStore":
 		s.ZooKeeper, s.User, s.Parent = zooServers(p), zooUser(p), zooParent(p)
+		acl := p.text(zkPrefix+"acl", p.text("yarn.resourcemanager.zk-acl", anybody))
+		if s.User == "" && !strings.Contains(acl, anybody) {
+			return s, fmt.Errorf("%s: %sacl is %s, and %sauth is not set: it must be digest:USER:PASSWORD, or anybody "+
+				"could read the keys of tokens", dir, zkPrefix, acl, zkPrefix)
+		}
 	case "FileSystemRMStateStore":
 		if s.Folder = p.text(uri, ""); s.Folder == "" {
 			return s, fmt.Errorf("%s: %s is not set: name the folder of Hadoop's store", dir, uri)

@@ -1,12 +1,12 @@
 package yarn
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"time"
 
@@ -28,6 +28,7 @@ type Moved struct {
 	Left          []string // what was left behind, and why, a line each
 	To            string   // where it is now
 	Before        string   // where the store is now that was there before; "": there was none, or it was replaced
+	Aside         string   // where the state is now that was handed over; "": in Hadoop's store only
 }
 
 // TakeOver makes the state for a start of the store of Hadoop's ResourceManager, which is not changed. The state goes
@@ -56,7 +57,7 @@ func TakeOver(ctx context.Context, from HadoopStore, config Config, file string)
 	}
 	moved.To = to.name
 	values := p.values()
-	for name := range found { // what was begun and not ended
+	for name := range found { // what was cut short
 		if values[name] == nil {
 			values[name] = nil
 		}
@@ -66,7 +67,7 @@ func TakeOver(ctx context.Context, from HadoopStore, config Config, file string)
 
 // HandOver makes the store of Hadoop's ResourceManager of the state, which is where TakeOver would put it. Then it puts
 // the state away: it must not be started from again. A store that is in the folder stays beside the new one; one that
-// is in ZooKeeper is replaced.
+// is in ZooKeeper is replaced. If it is cut short, it may be called again.
 func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (moved Moved, err error) {
 	from, err := config.place(ctx, file)
 	if err != nil {
@@ -78,6 +79,9 @@ func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (
 		return moved, err
 	}
 	p, err := readPast(values)
+	if err == nil {
+		err = p.whole()
+	}
 	if err != nil {
 		return moved, fmt.Errorf("%s: %w", from.name, err)
 	}
@@ -89,8 +93,12 @@ func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (
 	if moved.Before, err = to.write(ctx, config.Log, s); err != nil {
 		return moved, err
 	}
-	return moved, from.retire(values)
+	moved.Aside, err = from.retire(values)
+	return moved, err
 }
+
+// dialPatience is how long is waited for a ResourceManager to answer, which must have ended.
+const dialPatience = 2 * time.Second
 
 // zooPatience is how long ZooKeeper is waited for, and the end of an active ResourceManager there.
 const zooPatience = 30 * time.Second
@@ -145,69 +153,98 @@ type place struct {
 // A held is a state that is read and written as a whole.
 type held interface {
 	read() (map[string][]byte, error)
-	write(values map[string][]byte) error // nil: to be deleted
-	retire(values map[string][]byte) error
+	write(values map[string][]byte) error                      // nil: to be deleted
+	retire(values map[string][]byte) (aside string, err error) // aside: where it is now; "": it is deleted
 }
 
-// place returns where the state is: in a file, or in ZooKeeper, whose lock it then has.
+// place returns where the state is: in a file, or in ZooKeeper, whose lock it then has. A ResourceManager that answers
+// operators, Hadoop's or ours, is an error.
 func (c *Config) place(ctx context.Context, file string) (*place, error) {
+	if at := c.Addresses.Admin; at != "" {
+		if conn, err := (&net.Dialer{Timeout: dialPatience}).DialContext(ctx, "tcp", at); err == nil {
+			return nil, errors.Join(fmt.Errorf("a ResourceManager runs: operators are answered at %s "+
+				"(yarn.resourcemanager.admin.address): stop it first", at), conn.Close())
+		}
+	}
 	h := c.Kept.HA
 	if h == nil {
-		return &place{inFile(file), file, func() error { return nil }}, nil
+		f := &inFile{path: file}
+		return &place{f, file, f.close}, nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, zooPatience, errors.New("a ResourceManager is active: stop all of "+
-		"them first"))
+	ctx, cancel := context.WithTimeout(ctx, zooPatience)
 	defer cancel()
 	session, err := zoo.Connect(ctx, zoo.Servers{Addresses: h.ZooKeeper, Timeout: h.Timeout, User: h.User, Log: c.Log})
 	if err != nil {
 		return nil, err
 	}
-	me := wire.ActiveManager{Cluster: h.Cluster, ID: h.ID}
-	lease, err := session.Acquire(ctx, h.Lock, me.Append(nil), func([]byte) {})
+	own, active := wire.ActiveManager{Cluster: h.Cluster, ID: h.ID}, wire.ActiveManager{}
+	lease, err := session.Acquire(ctx, h.Lock, own.Append(nil), func(holder []byte) {
+		_ = active.Decode(holder) // what cannot be read has no ID
+	})
+	if errors.Is(err, context.DeadlineExceeded) && active.ID != "" {
+		err = fmt.Errorf("ResourceManager %s is active: stop all of them first", active.ID)
+	}
 	if err != nil {
 		session.Close()
-		return nil, cmp.Or(context.Cause(ctx), err)
+		return nil, err
 	}
-	active := &Active{session, lease, h}
-	return &place{&inNodes{session: session, root: h.State, owner: h.ID}, "ZooKeeper, " + h.State, active.Resign}, nil
+	me := &Active{session, lease, h}
+	return &place{&inNodes{session: session, root: h.State, owner: h.ID}, "ZooKeeper, " + h.State, me.Resign}, nil
 }
 
-// An inFile is a state in a file.
-type inFile string
+// An inFile is a state in a file. From the first use to close no ResourceManager can open it.
+type inFile struct {
+	path   string
+	kept   *store.Store // nil: not opened
+	failed error        // why it cannot be written
+}
 
-// read returns nothing if there is no file.
-func (f inFile) read() (map[string][]byte, error) {
-	if _, err := os.Lstat(string(f)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	opened, err := store.Open(string(f), func(error) {})
+func (f *inFile) open() (found map[string][]byte, err error) {
+	opened, err := store.Open(f.path, func(err error) { f.failed = err })
 	if err != nil {
 		return nil, err
 	}
-	if err := opened.Store.Close(); err != nil {
-		return nil, err
-	}
+	f.kept = opened.Store
 	if opened.Aside != "" {
-		return nil, fmt.Errorf("%s was damaged, and is now %s: %w", f, opened.Aside, opened.Damage)
+		return nil, errors.Join(fmt.Errorf("%s was damaged, and is now %s: %w", f.path, opened.Aside, opened.Damage),
+			f.close(), os.Remove(f.path))
 	}
 	return opened.Values, nil
 }
 
-func (f inFile) write(values map[string][]byte) error {
-	var failed error
-	opened, err := store.Open(string(f), func(err error) { failed = err })
-	if err != nil {
-		return err
+func (f *inFile) close() (err error) {
+	if f.kept != nil {
+		err = f.kept.Close()
+		f.kept = nil
 	}
-	opened.Store.Put(values)
-	if err := errors.Join(opened.Store.Close(), failed); err != nil {
-		return errors.Join(err, os.Remove(string(f)))
+	return err
+}
+
+// read returns nothing if there is no file.
+func (f *inFile) read() (map[string][]byte, error) {
+	if _, err := os.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return f.open()
+}
+
+// write makes the file, if there is none. All values are there, or none are.
+func (f *inFile) write(values map[string][]byte) error {
+	if f.kept == nil {
+		if _, err := f.open(); err != nil {
+			return err
+		}
+	}
+	f.kept.Put(values)
+	if err := errors.Join(f.close(), f.failed); err != nil {
+		return errors.Join(err, os.Remove(f.path))
 	}
 	return nil
 }
 
-func (f inFile) retire(map[string][]byte) error {
-	return os.Rename(string(f), fmt.Sprintf("%s.handed-over-%d", f, time.Now().UnixNano()))
+func (f *inFile) retire(map[string][]byte) (aside string, err error) {
+	aside = fmt.Sprintf("%s.handed-over-%d", f.path, time.Now().UnixNano())
+	return aside, os.Rename(f.path, aside)
 }
 
 // An inNodes is a state in ZooKeeper.
@@ -222,7 +259,7 @@ func (n *inNodes) read() (found map[string][]byte, err error) {
 	return found, err
 }
 
-// write writes life and keys last: what has none was begun and not ended, and may be replaced.
+// write writes life and keys last: no ResourceManager starts from what has none, and take-over may replace it.
 func (n *inNodes) write(values map[string][]byte) error {
 	rest, last := map[string][]byte{}, map[string][]byte{}
 	for name, value := range values {
@@ -239,9 +276,9 @@ func (n *inNodes) write(values map[string][]byte) error {
 }
 
 // retire deletes life and keys first.
-func (n *inNodes) retire(values map[string][]byte) error {
+func (n *inNodes) retire(values map[string][]byte) (aside string, err error) {
 	if err := n.to.Commit(map[string][]byte{nameKeys: nil, nameLife: nil}); err != nil {
-		return err
+		return "", err
 	}
 	rest := map[string][]byte{}
 	for name := range values {
@@ -249,5 +286,5 @@ func (n *inNodes) retire(values map[string][]byte) error {
 			rest[name] = nil
 		}
 	}
-	return n.to.Commit(rest)
+	return "", n.to.Commit(rest)
 }

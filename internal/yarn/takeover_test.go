@@ -2,10 +2,10 @@ package yarn
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +50,46 @@ func TestTakeOverApplications(t *testing.T) {
 		{"one that does not", hadoopstore.App{Attempts: []hadoopstore.Attempt{
 			attempt(1, hadoopstore.AttemptFailed, wire.ExitPreempted)}},
 			func(s *savedApp) bool { return !s.Attempts[0].Failed }},
+		{"attempts that Hadoop has removed", hadoopstore.App{Attempts: []hadoopstore.Attempt{
+			attempt(3, hadoopstore.AttemptFailed, 1), attempt(4, 0, wire.ExitInvalid)}},
+			func(s *savedApp) bool {
+				return len(s.Attempts) == 4 && s.Attempts[0].State == int32(wire.AttemptFailed) &&
+					!s.Attempts[1].Failed && s.Attempts[2].Failed && s.Attempts[3].State == int32(wire.AttemptLaunched)
+			}},
+		{"an attempt that another one followed", hadoopstore.App{Attempts: []hadoopstore.Attempt{
+			attempt(1, 0, wire.ExitInvalid), attempt(2, 0, wire.ExitInvalid)}},
+			func(s *savedApp) bool {
+				return s.Attempts[0].State == int32(wire.AttemptFailed) && s.Attempts[0].Failed
+			}},
+		{"between two attempts", hadoopstore.App{Attempts: []hadoopstore.Attempt{
+			attempt(1, hadoopstore.AttemptFailed, 1)}},
+			func(s *savedApp) bool { return s.State == int32(wire.AppAccepted) && s.Final == int32(wire.Undefined) }},
+		{"over, though the end of its attempt only is stored", hadoopstore.App{Attempts: []hadoopstore.Attempt{
+			{ID: wire.AttemptID{App: id, Attempt: 1}, State: hadoopstore.AttemptFinished, Final: wire.Succeeded,
+				Finished: 99, Diagnostics: "done"}}},
+			func(s *savedApp) bool {
+				return s.State == int32(wire.AppFinished) && s.Final == int32(wire.Succeeded) &&
+					s.Times.finished == 99 && s.Diagnostics == "done"
+			}},
+		{"killed, though the end of its attempt only is stored", hadoopstore.App{Attempts: []hadoopstore.Attempt{
+			{ID: wire.AttemptID{App: id, Attempt: 1}, State: hadoopstore.AttemptKilled}}},
+			func(s *savedApp) bool {
+				return s.State == int32(wire.AppKilled) && s.Final == int32(wire.Killed)
+			}},
+		{"failed, as an unmanaged one has one attempt", hadoopstore.App{
+			Application: hadoopstore.Application{Submission: wire.Submission{Unmanaged: true}},
+			Attempts: []hadoopstore.Attempt{
+				{ID: wire.AttemptID{App: id, Attempt: 1}, State: hadoopstore.AttemptFailed}}},
+			func(s *savedApp) bool {
+				return s.State == int32(wire.AppFailed) && s.Final == int32(wire.Failed)
+			}},
+		{"killed before it had an attempt", hadoopstore.App{Application: hadoopstore.Application{
+			State: hadoopstore.AppKilled}},
+			func(s *savedApp) bool { return s.Final == int32(wire.Killed) }},
+		{"failed without a word", hadoopstore.App{Application: hadoopstore.Application{State: hadoopstore.AppFailed},
+			Attempts: []hadoopstore.Attempt{
+				{ID: wire.AttemptID{App: id, Attempt: 1}, State: hadoopstore.AttemptFailed, Exit: 1}}},
+			func(s *savedApp) bool { return s.Final == int32(wire.Failed) }},
 		{"over", hadoopstore.App{Application: hadoopstore.Application{State: hadoopstore.AppKilled},
 			Attempts: []hadoopstore.Attempt{attempt(1, hadoopstore.AttemptFailed, 1),
 				attempt(2, hadoopstore.AttemptKilled, 1)}},
@@ -149,6 +189,9 @@ func TestTakeOverKeys(t *testing.T) {
 		t.Errorf("the key of clients is %q", key)
 	}
 	back, _ := p.toHadoop()
+	if !reflect.DeepEqual(back.Keys, s.Keys) { // before the next one is used here
+		t.Errorf("handed back are keys %+v, want %+v: there are tokens of both", back.Keys, s.Keys)
+	}
 	if got := back.Apps[0].Attempts[0].Credentials; !bytes.Equal(got, app.Attempts[0].Credentials) {
 		t.Errorf("handed back are credentials %q", got)
 	}
@@ -175,6 +218,7 @@ func TestHandOverApplications(t *testing.T) {
 			{State: int32(wire.AttemptRunning), Master: &savedMaster{ID: 1 << wire.EpochShift}}}}
 	over := &savedApp{User: "ben", Queue: "etl.night", State: int32(wire.AppFinished), Final: int32(wire.Succeeded),
 		Submission: wire.Submission{ID: id, Queue: "night"}, Memory: 3,
+		Access:   []wire.ACL{{Type: wire.ViewApp, Users: "cleo"}},
 		Attempts: []savedAttempt{{State: int32(wire.AttemptFinishing)}}}
 	p.apps = []*savedApp{runs, over}
 	s, moved := p.toHadoop()
@@ -200,7 +244,11 @@ func TestHandOverApplications(t *testing.T) {
 		t.Errorf("lifetimes %+v", s.Apps[0].Timeouts)
 	}
 	b := s.Apps[1]
-	if _, ok := b.Submission.MasterResource(); !ok || b.Submission.Queue != "night" ||
+	if list := b.Submission.Launch.ACLs(); len(list) != 1 || list[0].Users != "cleo" {
+		t.Errorf("one that is over has access lists %+v", list)
+	}
+	if _, ok := b.Submission.MasterResource(); !ok || b.Attempts[0].Tracking != hadoopstore.NoTracking ||
+		b.Submission.Queue != "night" ||
 		b.State != hadoopstore.AppFinished || b.Attempts[0].State != hadoopstore.AttemptFinished ||
 		b.Attempts[0].Final != wire.Succeeded ||
 		b.Attempts[0].Used[0] != (hadoopstore.Use{Kind: "memory-mb", Amount: 3}) {
@@ -225,7 +273,20 @@ func TestTakeOverRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "holds the state of a ResourceManager") {
 		t.Errorf("a second one over the first: %v", err)
 	}
-	moved, err := HandOver(t.Context(), HadoopStore{Folder: hadoop}, Config{}, state)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := Config{Addresses: Addresses{Admin: ln.Addr().String()}}
+	_, in := TakeOver(t.Context(), HadoopStore{Folder: hadoop}, served, filepath.Join(dir, "other.db"))
+	_, out := HandOver(t.Context(), HadoopStore{Folder: hadoop}, served, state)
+	for _, err := range []error{in, out} {
+		if err == nil || !strings.Contains(err.Error(), "a ResourceManager runs: ") {
+			t.Errorf("while a ResourceManager runs: %v", err)
+		}
+	}
+	ln.Close()
+	moved, err := HandOver(t.Context(), HadoopStore{Folder: hadoop}, served, state)
 	if err != nil || !strings.HasPrefix(moved.Before, hadoop) {
 		t.Errorf("%+v, %v", moved, err)
 	}
@@ -235,10 +296,45 @@ func TestTakeOverRefused(t *testing.T) {
 	if _, err := os.Stat(state); err == nil {
 		t.Error("the state is there still: a start from it would not know what happened since")
 	}
-	if files, _ := filepath.Glob(state + ".handed-over-*"); !slices.ContainsFunc(files, func(f string) bool {
-		_, err := os.Stat(f)
-		return err == nil
-	}) {
-		t.Error("the state is gone")
+	if info, err := os.Stat(moved.Aside); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the state is %q, %v, %v: none but its owner may read it", moved.Aside, info, err)
+	}
+}
+
+// From the reading of a state until it is put away no ResourceManager can start from it.
+func TestHandOverHoldsTheState(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "rm.db")
+	f := &inFile{path: state}
+	if err := f.write(map[string][]byte{nameKeys: (&savedKeys{}).Append(nil)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.read(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (&inFile{path: state}).read(); err == nil || !strings.Contains(err.Error(), "is using it") {
+		t.Errorf("another one opens it: %v", err)
+	}
+	if _, err := f.retire(nil); err != nil {
+		t.Error(err)
+	}
+	if err := f.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Applications without keys are what is left of a take-over or a hand-over that was cut short.
+func TestHalfAState(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rm.db")
+	values := (&past{keys: &savedKeys{}, apps: []*savedApp{{User: "ana"}}}).values()
+	delete(values, nameKeys)
+	if err := (&inFile{path: file}).write(values); err != nil {
+		t.Fatal(err)
+	}
+	_, out := HandOver(t.Context(), HadoopStore{Folder: t.TempDir()}, Config{}, file)
+	m := &manager{config: &Config{Kept: Kept{File: file}}}
+	for _, err := range []error{out, m.remember()} {
+		if err == nil || !strings.Contains(err.Error(), file+": is not whole: ") {
+			t.Errorf("without keys: %v", err)
+		}
 	}
 }

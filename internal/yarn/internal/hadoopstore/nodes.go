@@ -30,7 +30,8 @@ const (
 	lastNode      = "RMDTSequentialNumber"
 	mostSplit     = 4 // characters at the end of a name that are a node of their own
 	lastNodeBytes = 4
-	minorOfNodes  = 5 // of the version that is written
+	minorOfNodes  = 5             // of the version that is written
+	mostNode      = 1<<20 - 1<<10 // bytes in a node, as ZooKeeper and Hadoop have it by default
 )
 
 // Nodes are ZooKeeper's. Errors for nodes that are missing are fs.ErrNotExist.
@@ -66,14 +67,15 @@ func ReadNodes(nodes Nodes, parent string) (*State, error) {
 
 // A Planter writes nodes.
 type Planter interface {
-	// Put makes a node, and those above it that are missing.
+	// Put makes a node, and those above it that are missing. A node that is there gets another text.
 	Put(name string, text []byte) error
-	// Remove removes a node, if it is there, and all below it.
-	Remove(name string) error
+	// Clear removes all nodes below a node, if it is there, but for one of its children.
+	Clear(name, but string) error
 }
 
 // WriteNodes writes a store into ZooKeeper, for Hadoop's ResourceManager to start from, in the place of the one that is
-// there. It may be called again if it fails. Version and epoch are written last: without them there is no store.
+// there. It may be called again if it fails. Meanwhile the version is one that Hadoop refuses: without any, Hadoop
+// would start from a part of a store.
 func WriteNodes(nodes Planter, parent string, s *State) error {
 	root := path.Join(parent, nodesRoot)
 	type node struct {
@@ -108,7 +110,16 @@ func WriteNodes(nodes Planter, parent string, s *State) error {
 	}
 	put(proto.Append(nil, &epoch{s.Epoch}), epochName)
 	put(proto.Append(nil, &version{major, minorOfNodes}), versionName)
-	err := nodes.Remove(root)
+	for _, n := range list {
+		if len(n.text) > mostNode {
+			return fmt.Errorf("ZooKeeper, %s: would have %d bytes, may have %d: end what is so large, or hand over to "+
+				"a store in files", n.at, len(n.text), mostNode)
+		}
+	}
+	err := nodes.Put(path.Join(root, versionName), proto.Append(nil, &version{Major: unfinished}))
+	if err == nil {
+		err = nodes.Clear(root, versionName)
+	}
 	for i := 0; i < len(list) && err == nil; i++ {
 		err = nodes.Put(list[i].at, list[i].text)
 	}

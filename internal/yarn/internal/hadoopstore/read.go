@@ -34,11 +34,15 @@ const (
 	attemptPrefix = "appattempt_"
 )
 
-// major and minor are the version that is written. Stores of the same major version are read.
-const major, minor = 1, 3
+// major and minor are the version that is written. Stores of the same major version are read. While a store is written
+// in the place of another one, unfinished is its major version.
+const major, minor, unfinished = 1, 3, 0
 
 // mostFile bounds a file. Hadoop's ResourceManager takes no message that is longer.
 const mostFile = 128 << 20
+
+// mostAttempts bounds the numbers of attempts.
+const mostAttempts = 1 << 16
 
 // Root returns the folder of a store: dir itself or the one in it, as yarn.resourcemanager.fs.state-store.uri has it.
 func Root(dir string) string {
@@ -92,6 +96,10 @@ func (r *reader) begin(what string) error {
 		return err
 	} else if !there {
 		return fmt.Errorf("%s: has no %s: must be %s", r.from.name(""), versionName, what)
+	}
+	if v.Major == unfinished {
+		return fmt.Errorf("%s: the store is not whole: `sojourn rm hand-over` was cut short: run it again",
+			r.from.name(versionName))
 	}
 	if v.Major != major {
 		return fmt.Errorf("%s: version %d.%d, must be %d.x", r.from.name(versionName), v.Major, v.Minor, major)
@@ -166,10 +174,14 @@ func (r *reader) app(file, folder, name string) error {
 		return err
 	}
 	slices.SortFunc(app.Attempts, func(a, b Attempt) int { return cmp.Compare(a.ID.Attempt, b.ID.Attempt) })
-	for i, a := range app.Attempts {
-		if want := int32(i + 1); a.ID.Attempt != want {
-			return fmt.Errorf("%s: attempt %d is missing, and there is %s", r.from.name(folder), want, a.ID)
+	for i := range app.Attempts {
+		if number := app.Attempts[i].ID.Attempt; number < 1 || number > mostAttempts {
+			return fmt.Errorf("%s: %s: attempts must be within 1 and %d", r.from.name(folder), app.Attempts[i].ID,
+				mostAttempts)
 		}
+	}
+	if app.State != 0 {
+		app.Submission.Over()
 	}
 	r.state.Apps = append(r.state.Apps, app)
 	return nil

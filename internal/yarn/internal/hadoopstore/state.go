@@ -16,7 +16,8 @@ type State struct {
 	Last   int32 // sequence number of the last delegation token
 }
 
-// An App is an application and its attempts, in order.
+// An App is an application and its attempts, in order of their numbers. Where failures expire, Hadoop removes the first
+// ones, so numbers may begin later than with 1.
 type App struct {
 	Application
 	Attempts []Attempt

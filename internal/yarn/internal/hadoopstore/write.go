@@ -12,7 +12,8 @@ import (
 )
 
 // Write writes a store into a folder, for Hadoop's ResourceManager to start from: all of it or nothing. A store that is
-// there stays beside it, under the name that Write returns; "": there was none.
+// there stays beside it, under the name that Write returns; "": there was none. If the process is killed between the
+// renames at the end, there is no store: call Write again.
 func Write(dir string, s *State) (before string, err error) {
 	root := Root(dir)
 	if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {

@@ -80,6 +80,13 @@ func (m *Submission) Launched() {
 	m.Launch, m.LogAggregation, m.Master, m.raw = LaunchContext{}, nil, nil, nil
 }
 
+// Over lets go of what no one needs once the application is over: what Launched lets go of, but for the access lists.
+func (m *Submission) Over() {
+	list := m.Launch.ACLs()
+	m.Launched()
+	m.Launch = AccessContext(list)
+}
+
 // Moved says to which queue and with which priority the application runs now, if that is not what it came with.
 func (m *Submission) Moved(queue string, priority Priority) {
 	m.Queue, m.Priority = queue, priority
@@ -112,6 +119,9 @@ func (m *LaunchContext) Fields(f *proto.Fields) { m.fields.Fields(f) }
 func NewLaunchContext(command string) LaunchContext {
 	return LaunchContext{proto.AppendString(nil, 5, command)}
 }
+
+// AccessContext returns a context that has nothing but access lists.
+func AccessContext(list []ACL) LaunchContext { return LaunchContext{proto.Each(nil, launchACLs, list)} }
 
 const (
 	launchTokens      = 2

@@ -90,8 +90,15 @@ func (s *Session) Get(name string) ([]byte, error) {
 	return text, missing(name, err)
 }
 
-// Put makes a node, and those above it that are missing.
+// Put makes a node, and those above it that are missing. A node that is there gets another text.
 func (s *Session) Put(name string, text []byte) error {
+	_, err := s.conn.Set(name, text, -1)
+	if !errors.Is(err, zk.ErrNoNode) {
+		if err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+		return nil
+	}
 	if err := s.makeAll(path.Dir(name)); err != nil {
 		return err
 	}
@@ -101,15 +108,26 @@ func (s *Session) Put(name string, text []byte) error {
 	return nil
 }
 
-// Remove removes a node, if it is there, and all below it. It first gives this session's user all permissions for that
-// node, because Hadoop's ResourceManager takes those for the nodes right below its root away from others.
-func (s *Session) Remove(name string) error {
+// Clear removes all nodes below a node, if it is there, but for one of its children. It first gives this session's user
+// all permissions for that node, because Hadoop's ResourceManager takes those for the nodes right below its root away
+// from others.
+func (s *Session) Clear(name, but string) error {
 	if _, err := s.conn.SetACL(name, s.acl, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("change the permissions of %s: %w", name, err)
 	}
-	return s.remove(name)
+	names, err := s.Children(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for i := 0; i < len(names) && err == nil; i++ {
+		if names[i] != but {
+			err = s.remove(path.Join(name, names[i]))
+		}
+	}
+	return err
 }
 
+// remove removes a node, if it is there, and all below it.
 func (s *Session) remove(name string) error {
 	names, err := s.Children(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -34,7 +34,7 @@ const (
 	unmanagedMasters = "org.apache.hadoop.yarn.applications.unmanagedamlauncher.UnmanagedAMLauncher"
 )
 
-// TestStock is what every `make test` runs where stock Hadoop is to be had.
+// TestStock is what `make test-long` runs where stock Hadoop is to be had.
 func TestStock(t *testing.T) {
 	s := newStock(t)
 	s.serve("capacity", nil)
@@ -584,19 +584,26 @@ func TestStockRestart(t *testing.T) {
 		if job.err != nil {
 			s.t.Fatal(job.err)
 		}
-		// A container that was granted and not started is refused by its node, as with Hadoop, and asked for again.
-		refused := strings.Count(job.out, "rejected as it is allocated by a previous RM")
-		for _, want := range []string{
-			fmt.Sprint("Launched map tasks=", maps+refused), fmt.Sprint("Launched reduce tasks=", reduces),
-		} {
-			if !strings.Contains(job.out, want+"\n") {
-				s.t.Errorf("want %s; the job said\n%s", want, job.out)
-			}
-		}
-		if r := s.newest(); r.State != wire.AppFinished || r.Attempt.Attempt != 1 {
-			s.t.Errorf("it ended as %v with attempt %d", r.State, r.Attempt.Attempt)
-		}
+		s.ranOnce(job.out, maps, reduces)
 	})
+}
+
+// ranOnce checks that the newest job ended in its first attempt, and by what its client said that no task ran twice. A
+// container that was granted and not started is refused by its node after a restart, as with Hadoop, and asked for
+// again.
+func (s *stock) ranOnce(out string, maps, reduces int) {
+	s.t.Helper()
+	refused := strings.Count(out, "rejected as it is allocated by a previous RM")
+	for _, want := range []string{
+		fmt.Sprint("Launched map tasks=", maps+refused), fmt.Sprint("Launched reduce tasks=", reduces),
+	} {
+		if !strings.Contains(out, want+"\n") {
+			s.t.Errorf("want %s; the job said\n%s", want, out)
+		}
+	}
+	if r := s.newest(); r.State != wire.AppFinished || r.Attempt.Attempt != 1 {
+		s.t.Errorf("it ended as %v with attempt %d", r.State, r.Attempt.Attempt)
+	}
 }
 
 // TestStockReference has an existing cluster change over: the same runs under Hadoop's own ResourceManager, then under

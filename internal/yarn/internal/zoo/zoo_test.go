@@ -35,7 +35,7 @@ func start(t *testing.T) *server {
 	t.Helper()
 	jars := os.Getenv("SOJOURN_HADOOP")
 	if jars == "" {
-		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars, in which ZooKeeper is: make test sets it")
+		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars, in which ZooKeeper is: make test-long sets it")
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

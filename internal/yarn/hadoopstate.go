@@ -2,8 +2,6 @@ package yarn
 
 import (
 	"cmp"
-	"crypto/hmac"
-	"crypto/sha1"
 	"fmt"
 	"slices"
 	"strings"
@@ -204,7 +202,7 @@ func attemptFromHadoop(s *hadoopstore.Attempt) (savedAttempt, error) {
 	if c := s.Master; c != nil {
 		a.Master = &savedMaster{c.ID.ID, c.Node, c.HTTPAddress, c.Resource, s.Started}
 	}
-	secrets, err := token.ReadSecrets(s.Credentials)
+	_, secrets, err := token.ReadCredentials(s.Credentials)
 	a.ClientKey = secrets[hadoopstore.ClientKey]
 	return a, err
 }
@@ -220,14 +218,7 @@ func tokenFromHadoop(s *hadoopstore.DelegationToken, all []hadoopstore.Delegatio
 		return one, fmt.Errorf("delegation token %d of %s: the store has no key %d", id.Sequence, id.Owner, id.Key)
 	}
 	key := all[at].Key
-	return savedToken{s.Identifier, signed(key, s.Identifier), s.Expires, key}, nil
-}
-
-// signed returns what a key makes of an identifier: the password of its token.
-func signed(key, identifier []byte) []byte {
-	mac := hmac.New(sha1.New, key)
-	mac.Write(identifier)
-	return mac.Sum(nil)
+	return savedToken{s.Identifier, token.Sign(key, s.Identifier), s.Expires, key}, nil
 }
 
 // toHadoop returns the state for the next life, which is Hadoop's.

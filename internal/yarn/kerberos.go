@@ -3,8 +3,6 @@ package yarn
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha1"
 	"fmt"
 	"net"
 	"os"
@@ -305,9 +303,7 @@ func (m *manager) clientKey(id wire.AttemptID) []byte {
 
 // clientKey makes the key of clients' tokens for an attempt from the secret for all attempts.
 func clientKey(secret []byte, id wire.AttemptID) []byte {
-	mac := hmac.New(sha1.New, secret)
-	mac.Write([]byte(id.String()))
-	return mac.Sum(nil)
+	return token.Sign(secret, []byte(id.String()))
 }
 
 // clientToken returns the token by which a user authenticates to the ApplicationMaster of an attempt; nil: none is
@@ -318,9 +314,7 @@ func (m *manager) clientToken(id wire.AttemptID, user string) *wire.Token {
 		return nil
 	}
 	identifier := (&token.Client{Attempt: id, User: user}).Append(nil)
-	mac := hmac.New(sha1.New, key)
-	mac.Write(identifier)
-	return &wire.Token{Identifier: identifier, Password: mac.Sum(nil), Kind: token.KindClient}
+	return &wire.Token{Identifier: identifier, Password: token.Sign(key, identifier), Kind: token.KindClient}
 }
 
 // A Protection is a way to protect the messages of authenticated callers.

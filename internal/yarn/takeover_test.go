@@ -174,11 +174,11 @@ func TestTakeOverKeys(t *testing.T) {
 	}
 	keys := token.Restore(&p.keys.Master)
 	for _, key := range []wire.MasterKey{current, next} {
-		if got, ok := keys.Password(key.ID, []byte("x")); !ok || !bytes.Equal(got, signed(key.Key, []byte("x"))) {
+		if got, ok := keys.Password(key.ID, []byte("x")); !ok || !bytes.Equal(got, token.Sign(key.Key, []byte("x"))) {
 			t.Errorf("key %d is not known", key.ID)
 		}
 	}
-	if len(p.tokens) != 1 || !bytes.Equal(p.tokens[0].Password, signed([]byte("users"), s.Tokens[0].Identifier)) {
+	if len(p.tokens) != 1 || !bytes.Equal(p.tokens[0].Password, token.Sign([]byte("users"), s.Tokens[0].Identifier)) {
 		t.Errorf("delegation tokens %+v", p.tokens)
 	}
 	want := []string{"delegation token 2 of ana: the store has no key 4"}

@@ -46,7 +46,7 @@ func TestRecordedStore(t *testing.T) {
 		b.Master.Resource.Memory != 512 {
 		t.Errorf("its attempt: %+v with %+v", b, b.Master)
 	}
-	if _, err := token.ReadSecrets(b.Credentials); err != nil {
+	if _, _, err := token.ReadCredentials(b.Credentials); err != nil {
 		t.Error(err)
 	}
 	if len(s.Users) != 2 || s.Users[0].ID != 1 || len(s.Users[0].Key) != 8 || len(s.Tokens) != 1 || s.Last != 1 {

@@ -113,27 +113,28 @@ func Secrets(secrets map[string][]byte) []byte {
 	return b
 }
 
-// ReadSecrets returns the secrets in a blob of credentials of version 0, by alias. The empty blob has none.
-func ReadSecrets(blob []byte) (map[string][]byte, error) {
+// ReadCredentials returns the tokens in a blob of credentials of version 0, and the secrets by alias. The empty blob
+// has none.
+func ReadCredentials(blob []byte) (tokens []wire.Token, secrets map[string][]byte, err error) {
 	if len(blob) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if len(blob) < 5 || string(blob[:4]) != blobMagic || blob[4] != blobWritable {
-		return nil, fmt.Errorf("read credentials: %d bytes that do not begin with %s and version %d", len(blob),
+		return nil, nil, fmt.Errorf("read credentials: %d bytes that do not begin with %s and version %d", len(blob),
 			blobMagic, blobWritable)
 	}
 	r := blobReader{rest: blob[5:]}
 	for range r.count() {
-		for range 5 { // alias, identifier, password, kind, service
-			r.bytes()
-		}
+		r.bytes() // its alias
+		tokens = append(tokens, wire.Token{Identifier: slices.Clone(r.bytes()), Password: slices.Clone(r.bytes()),
+			Kind: string(r.bytes()), Service: string(r.bytes())})
 	}
-	secrets := map[string][]byte{}
+	secrets = map[string][]byte{}
 	for range r.count() {
 		alias := string(r.bytes())
 		secrets[alias] = slices.Clone(r.bytes())
 	}
-	return secrets, r.err
+	return tokens, secrets, r.err
 }
 
 // A blobReader reads what is left of a blob. After an error all that it reads is empty.

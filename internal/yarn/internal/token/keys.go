@@ -35,6 +35,12 @@ func (k *key) sign(b, identifier []byte) []byte {
 	return k.mac.Sum(b)
 }
 
+// Sign returns what a key makes of a text, such as an identifier: the password of its token.
+func Sign(secret, text []byte) []byte {
+	k := newKey(wire.MasterKey{Key: secret})
+	return k.sign(nil, text)
+}
+
 // NewKeys returns keys that start with a given one.
 func NewKeys(first wire.MasterKey) *Keys { return &Keys{current: newKey(first)} }
 

@@ -95,6 +95,10 @@ func (m *minedf) Decide(p *sched.Plan) {
 
 // entitle computes the entitlements of the stages of a job. A stage whose task length is not known is entitled to all
 // slots that it can use, so that its job is served by its deadline.
+//
+// Few users give a deadline that cannot be met. If an estimate says that the job had no chance even when it came, the
+// estimate is taken to be too long and the job is not hopeless, until one of its tasks has finished or the deadline is
+// over (3Sigma, handling of over-estimates). Otherwise it would come last, and nothing would be learned of it.
 func (m *minedf) entitle(p *sched.Plan, j *sched.Job) {
 	if j.Spec.Deadline <= 0 {
 		return
@@ -102,12 +106,13 @@ func (m *minedf) entitle(p *sched.Plan, j *sched.Job) {
 	left := (j.Submitted + j.Spec.Deadline - p.Now).Seconds()
 	parts := make([]goals.Part, len(j.Stages))
 	legs := make([]goals.Leg, len(j.Stages))
-	known := true
+	known, begun := true, false
 	for i, st := range j.Stages {
 		legs[i].Slots = 1
 		if st.Kind == sched.Master {
 			continue
 		}
+		begun = begun || st.Done > 0
 		e, n := p.Estimate(st, 0), int(unfinished(st))
 		law := goals.Law{Mean: e.Mean.Seconds(), StdDev: e.StdDev.Seconds(), Samples: e.Samples}
 		known = known && (n == 0 || e.Mean > 0)
@@ -121,12 +126,16 @@ func (m *minedf) entitle(p *sched.Plan, j *sched.Job) {
 		}
 	}
 	slots := goals.MinimumSlots(parts, left)
+	hopeless := m.least > 0 && left <= 0
+	if m.least > 0 && known && goals.Chance(legs, left) < m.least {
+		possible := goals.Chance(legs, j.Spec.Deadline.Seconds()) >= m.least // when the job came
+		hopeless = hopeless || begun || possible
+	}
 	for i, st := range j.Stages {
-		e := entitlement{Slots: math.MaxInt32, Asked: st.Done}
+		e := entitlement{Slots: math.MaxInt32, Asked: st.Done, Hopeless: hopeless}
 		if s := math.Ceil(slots[i] - 1e-9); known && s < math.MaxInt32 {
 			e.Slots = int32(s)
 		}
-		e.Hopeless = m.least > 0 && (left <= 0 || known && goals.Chance(legs, left) < m.least)
 		*m.Entitled.Of(st) = e
 	}
 	p.TouchJob(j)

@@ -96,7 +96,8 @@ func TestSnapshotsAreTheState(t *testing.T) {
 	}
 }
 
-// A record that was cut off anywhere has the snapshots that are whole, and they can be used.
+// A record that was cut off anywhere has the snapshots that are whole, and they can be used: the last two are, since
+// those before them were the last two of an earlier cut.
 func TestMarksOfCutRecord(t *testing.T) {
 	b := chaosRecord(t, 4)
 	all := reader(t, b).Marks()
@@ -110,6 +111,9 @@ func TestMarksOfCutRecord(t *testing.T) {
 		for i, m := range marks {
 			if m != all[i] {
 				t.Fatalf("cut off at byte %d: snapshot %d is %+v, want %+v", cut, i+1, m, all[i])
+			}
+			if i < len(marks)-2 {
+				continue
 			}
 			snap, err := r.Seek(m)
 			if err != nil {

@@ -55,6 +55,7 @@ fetch() {
 	shift 2
 	rm -rf "$to.part"
 	mkdir -p "$to.part"
+	echo "fetching $what into $to (once)" >&2
 	if ! timeout "${SOJOURN_FETCH_TIME:-600}" "$@" >"$to.log" 2>&1; then
 		rm -rf "$to.part"
 		without "$what" "it cannot be fetched, see $to.log"

@@ -34,7 +34,7 @@ const (
 	unmanagedMasters = "org.apache.hadoop.yarn.applications.unmanagedamlauncher.UnmanagedAMLauncher"
 )
 
-// TestStock is what `make test-long` runs where stock Hadoop is to be had.
+// TestStock is what `make test` runs where stock Hadoop is to be had.
 func TestStock(t *testing.T) {
 	s := newStock(t)
 	s.serve("capacity", nil)

@@ -53,7 +53,7 @@ func newStock(t *testing.T) *stock {
 	jars := os.Getenv("SOJOURN_HADOOP")
 	switch {
 	case jars == "":
-		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test-long sets it")
+		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test sets it where a JDK and Maven are")
 	case testing.Short():
 		t.Skip("stock Hadoop takes a minute: not with -short")
 	}

@@ -20,7 +20,7 @@ func hadoop(t *testing.T, programs Programs, conf mr.Conf, reduces int, in strin
 	t.Helper()
 	jars := os.Getenv("SOJOURN_HADOOP")
 	if jars == "" {
-		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test-long sets it")
+		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test sets it where a JDK and Maven are")
 	}
 	dir := t.TempDir()
 	args := []string{

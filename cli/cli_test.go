@@ -430,6 +430,7 @@ func TestSimFromRecord(t *testing.T) {
 func TestErrors(t *testing.T) {
 	empty := writeFile(t, "empty.tsv", "")
 	bad := writeFile(t, "bad.tsv", "job1\t0\t0\t10\t0\t0\njob2\tx\t0\t10\t0\t0\n")
+	zip := writeFile(t, "logs.zip", "PK\x03\x04")
 	script := writeFile(t, "m.py", "#!/usr/bin/env python3\nimport sys\nprint(sys.stdin.read())\n")
 	for _, c := range []struct {
 		args []string
@@ -459,6 +460,8 @@ func TestErrors(t *testing.T) {
 		{[]string{"run", script}, "a program of yours is named by --mapper"},
 		{[]string{"run", "wordcount", "--input", "a,b", "--output", "x"}, "by repeating --input"},
 		{[]string{"run", "wordcount", "--input", "no-such-*", "--output", "x"}, "no file matches"},
+		{[]string{"run", "wordcount", "--input", zip, "--output", "x"},
+			"logs.zip: a zip archive is not read: unpack it, as in unzip -p FILE | sojourn run JOB --input -"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Dir(bad)}, "exists"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Join(bad, "x")},
 			"a file stands where a directory"},

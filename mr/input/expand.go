@@ -35,6 +35,42 @@ func (c Codec) String() string { return [...]string{"plain", "gzip", "zstd", "bz
 var unread = map[string]string{".xz": "xz", ".lzma": "lzma", ".lz4": "lz4", ".lzo": "lzo", ".lzo_deflate": "lzo",
 	".snappy": "snappy", ".deflate": "deflate", ".z": "compress"}
 
+// An archive is a format of many files, or of records that are not lines. As text it would give wrong results too.
+type archive struct{ name, remedy string }
+
+var (
+	zipArchive  = &archive{"a zip archive", unpackBy("unzip -p")}
+	tarArchive  = &archive{"a tar archive", unpackBy("tar -xOf")}
+	sevenZip    = &archive{"a 7z archive", unpackBy("7z x -so")}
+	rarArchive  = &archive{"a rar archive", unpackBy("unrar p -inul")}
+	parquetFile = &archive{"a Parquet file", exportIt}
+	orcFile     = &archive{"an ORC file", exportIt}
+	avroFile    = &archive{"an Avro file", exportIt}
+)
+
+const exportIt = "write its records as lines of text, such as CSV"
+
+func unpackBy(command string) string {
+	return "unpack it, as in " + command + " FILE | sojourn run JOB --input -"
+}
+
+// archives are by the end of a file's name.
+var archives = map[string]*archive{".zip": zipArchive, ".jar": zipArchive, ".tar": tarArchive, ".tgz": tarArchive,
+	".tbz": tarArchive, ".tbz2": tarArchive, ".txz": tarArchive, ".tzst": tarArchive, ".7z": sevenZip,
+	".rar": rarArchive, ".parquet": parquetFile, ".orc": orcFile, ".avro": avroFile}
+
+// archiveNamed returns the format of an archive, which may be compressed as a whole, by its name; nil: it is none.
+func archiveNamed(path string) *archive {
+	name := strings.ToLower(path)
+	ext := filepath.Ext(name)
+	if unread[ext] != "" || codecOf[ext] != Plain {
+		ext = filepath.Ext(strings.TrimSuffix(name, ext))
+	}
+	return archives[ext]
+}
+
+func (a *archive) refuse() error { return fmt.Errorf("%s is not read: %s", a.name, a.remedy) }
+
 var codecOf = map[string]Codec{".gz": Gzip, ".zst": Zstd, ".bz2": Bzip2}
 
 // standardInput is the path of the input that a user calls "-".
@@ -66,6 +102,10 @@ func (f *File) Whole() bool { return f.Pipe || f.Codec != Plain }
 // begins so), a file matched by two patterns is read twice, and an empty directory is an empty input. Unlike Hadoop's
 // default, directories are followed down unless c.Flat. Links are followed. In directories, what is neither file nor
 // directory is passed over. A pattern that matches nothing, and a file that cannot be read, are errors.
+//
+// A file of a compression that is not decoded is an error. So is an archive (.zip, .tar) or a file of records
+// (.parquet) that is named or that a glob matches. In a directory these are read as all other files are, because source
+// code often comes with some, and Plan has a note.
 func Expand(patterns []string, c Config) ([]File, error) {
 	var all []File
 	pipes := map[string]bool{}
@@ -139,6 +179,9 @@ func (f *finder) found(path string, above []fs.FileInfo) error {
 	}
 	if info.IsDir() {
 		return f.directory(path, append(slices.Clip(above), info))
+	}
+	if a := archiveNamed(path); a != nil && info.Mode().IsRegular() {
+		return fmt.Errorf("input %s: %w", path, a.refuse())
 	}
 	return f.file(path, info)
 }

@@ -100,7 +100,9 @@ func TestExpand(t *testing.T) {
 }
 
 func TestExpandErrors(t *testing.T) {
-	tree(t, "a.txt", "d/dangling -> nowhere", "loop/up -> ../loop", "secret", "log.XZ", "z/b.lz4")
+	tree(t, "a.txt", "d/dangling -> nowhere", "loop/up -> ../loop", "secret", "log.XZ", "z/b.lz4", "in/a.ZIP",
+		"in/b.jar", "in/c.tar", "in/d.tgz", "in/e.tar.gz", "in/f.tar.xz", "in/g.7z", "in/h.rar", "in/i.parquet",
+		"in/j.orc", "in/k.avro")
 	if err := os.Chmod("secret", 0); err != nil {
 		t.Fatal(err)
 	}
@@ -115,6 +117,17 @@ func TestExpandErrors(t *testing.T) {
 		{"d", "input d/dangling: is a link to nowhere, which does not exist: remove the link"},
 		{"log.XZ", "input log.XZ: xz is not read: decompress it"},
 		{"z", "input z/b.lz4: lz4 is not read: decompress it"},
+		{"in/a.ZIP", "input in/a.ZIP: a zip archive is not read: unpack it, as in unzip -p FILE | sojourn run JOB"},
+		{"in/*.jar", "input in/*.jar: input in/b.jar: a zip archive is not read: unpack it, as in unzip -p FILE"},
+		{"in/c.tar", "input in/c.tar: a tar archive is not read: unpack it, as in tar -xOf FILE | sojourn run JOB"},
+		{"in/d.tgz", "input in/d.tgz: a tar archive is not read"},
+		{"in/e.tar.gz", "input in/e.tar.gz: a tar archive is not read"},
+		{"in/f.tar.xz", "input in/f.tar.xz: a tar archive is not read"},
+		{"in/g.7z", "input in/g.7z: a 7z archive is not read: unpack it, as in 7z x -so FILE | sojourn run JOB"},
+		{"in/h.rar", "input in/h.rar: a rar archive is not read: unpack it, as in unrar p -inul FILE | sojourn"},
+		{"in/i.parquet", "input in/i.parquet: a Parquet file is not read: write its records as lines of text"},
+		{"in/j.orc", "input in/j.orc: an ORC file is not read"},
+		{"in/k.avro", "input in/k.avro: an Avro file is not read"},
 		{"loop", "input loop/up: a link back to a directory above it"},
 	} {
 		files, err := Expand([]string{test.pattern}, Config{})
@@ -203,6 +216,25 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
+// TestArchivesInFolder: a folder of source code may have archives, which are read as its other files are, with a note.
+// Names that only look like archives' are no archives.
+func TestArchivesInFolder(t *testing.T) {
+	tree(t, "src/a.go", "src/b.zip", "src/testdata/c.tar.gz", "logs/tar", "logs/x.tar.txt", "logs/y.zip.d/z")
+	for folder, want := range map[string]string{
+		"src": "[src/b.zip and 1 more: is not text, and is read as if it were, as all files in a folder are: " +
+			"unpack or remove it, or name other files]",
+		"logs": "[]",
+	} {
+		files, err := Expand([]string{folder}, Config{})
+		if err != nil || len(files) != 3 {
+			t.Fatalf("%s: %v, %v", folder, paths(files), err)
+		}
+		if _, notes := Plan(files, Config{}); fmt.Sprint(notes) != want {
+			t.Errorf("%s: notes %v, want %s", folder, notes, want)
+		}
+	}
+}
+
 // TestPipeNamedTwice: two readers of one pipe would each get a part.
 func TestPipeNamedTwice(t *testing.T) {
 	in, out, err := os.Pipe()
@@ -222,14 +254,18 @@ func TestPipeNamedTwice(t *testing.T) {
 func TestNameless(t *testing.T) {
 	for head, want := range map[string]Codec{
 		"": Plain, "a": Plain, "text": Plain, "\x1f\x8b\x08\x00": Gzip, "\x28\xb5\x2f\xfd": Zstd, "BZh9": Bzip2,
-		"\x50\x2a\x4d\x18": Zstd,
+		"\x50\x2a\x4d\x18": Zstd, "PK": Plain, strings.Repeat("x", tarMagicAt) + "ustar": Plain,
 	} {
 		f := write(t, "nameless", []byte(head+strings.Repeat("more", len(head)/4)))
 		if err := f.sniff(); err != nil || f.Codec != want {
 			t.Errorf("%q: %v, %v; want %v", head, f.Codec, err, want)
 		}
 	}
-	for head, format := range map[string]string{"\xfd7zXZ\x00": "xz", "\x04\x22\x4d\x18": "lz4"} {
+	tar := strings.Repeat("\x00", tarMagicAt) + "ustar  \x00"
+	for head, format := range map[string]string{"\xfd7zXZ\x00": "xz", "\x04\x22\x4d\x18": "lz4",
+		"PK\x03\x04\x14": "a zip archive", "7z\xbc\xaf'\x1c": "a 7z archive", "Obj\x01": "an Avro file",
+		tar: "a tar archive",
+	} {
 		f := write(t, "nameless", []byte(head))
 		if err := f.sniff(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), format+" is not read") {
 			t.Errorf("%s: error %v", format, err)

@@ -35,14 +35,19 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// Foreign bytes under a compressed name end in lines or in ErrCorrupt, never in a panic or in another error.
+// Foreign bytes without a name have a codec or are refused. Under a compressed name they end in lines or in ErrCorrupt,
+// never in a panic or in another error.
 func FuzzDecompress(f *testing.F) {
 	for name, compress := range compressors(f) {
 		f.Add(compress([]byte("hello\nworld\n")), filepath.Ext(name))
 	}
 	f.Add(helloBzip2, ".bz2")
+	f.Add([]byte("PK\x03\x04"), "")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte, ext string) {
+		if _, err := codecIn(data); err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("without a name: %v", err)
+		}
 		if ext != ".gz" && ext != ".zst" && ext != ".bz2" {
 			return
 		}

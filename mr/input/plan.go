@@ -1,9 +1,6 @@
 package input
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // Range is a part of a file: the records that begin in it, by the rule of the format. Where the file is Whole it is all
 // of the file, or the beginning of it, and Lo and Hi count its bytes as they are stored.
@@ -150,34 +147,32 @@ func (f *File) weight() int64 {
 	return f.Size + openCost
 }
 
-// notesOn says once for each codec, and for pipes, which files had to stay whole although they are larger than a split.
+// notesOn says once for each codec, and for pipes, which files had to stay whole although they are larger than a split,
+// and which files of a folder are read as text although they are none.
 func notesOn(files []File, size int64) (notes []string) {
-	for _, kind := range []File{{Codec: Gzip}, {Codec: Zstd}, {Codec: Bzip2}, {Pipe: true}} {
-		var first string
-		count := 0
+	note := func(says string, of func(f *File) bool) {
+		first, count := "", 0
 		for i := range files {
-			f := &files[i]
-			if f.Codec != kind.Codec || f.Pipe != kind.Pipe || !f.Pipe && f.weight() <= size+openCost {
-				continue
-			}
-			if count++; count == 1 {
-				first = f.Path
+			if of(&files[i]) {
+				if count++; count == 1 {
+					first = files[i].Path
+				}
 			}
 		}
-		if count == 0 {
-			continue
-		}
-		var b strings.Builder
-		b.WriteString(first)
 		if count > 1 {
-			fmt.Fprintf(&b, " and %d more", count-1)
+			first += fmt.Sprintf(" and %d more", count-1)
 		}
-		if kind.Pipe {
-			b.WriteString(": a pipe is read by one task, which cannot be tried again")
-		} else {
-			fmt.Fprintf(&b, ": %s files cannot be split, so each is read by one task", kind.Codec)
+		if count > 0 {
+			notes = append(notes, first+": "+says)
 		}
-		notes = append(notes, b.String())
 	}
+	for c := Gzip; c <= Bzip2; c++ {
+		note(c.String()+" files cannot be split, so each is read by one task",
+			func(f *File) bool { return f.Codec == c && !f.Pipe && f.weight() > size+openCost })
+	}
+	note("a pipe is read by one task, which cannot be tried again", func(f *File) bool { return f.Pipe })
+	note("is not text, and is read as if it were, as all files in a folder are: unpack or remove it, or name other "+
+		"files",
+		func(f *File) bool { return !f.Pipe && f.part == nil && archiveNamed(f.Path) != nil })
 	return notes
 }

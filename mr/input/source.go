@@ -243,17 +243,34 @@ var magic = [...][]byte{Gzip: {0x1f, 0x8b}, Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Bzip
 // to 0x5f. Some tools put such a frame in front of the data.
 var zstdSkippable = []byte{0x2a, 0x4d, 0x18}
 
-// headBytes is how many first bytes of a file tell its codec.
-const headBytes = 4
+// headBytes is how many first bytes of a file tell its codec, or that it is an archive.
+const headBytes = tarMagicAt + len(tarMagic)
 
-// unreadMagic are the first bytes of compressed formats that are not decoded.
-var unreadMagic = map[string]string{"\xfd7zX": "xz", "\x04\x22\x4d\x18": "lz4"}
+// tarMagic is at byte tarMagicAt of a tar archive (POSIX.1, ustar), whose header has bytes of zero too.
+const (
+	tarMagic   = "ustar"
+	tarMagicAt = 257
+)
+
+// unreadMagic are the first four bytes of compressed formats that are not decoded, archiveMagic those of archives.
+var (
+	unreadMagic  = map[string]string{"\xfd7zX": "xz", "\x04\x22\x4d\x18": "lz4"}
+	archiveMagic = map[string]*archive{"PK\x03\x04": zipArchive, "7z\xbc\xaf": sevenZip, "Obj\x01": avroFile}
+)
 
 // codecIn returns the codec that the first bytes of data without a name tell.
 func codecIn(head []byte) (Codec, error) {
-	if format, ok := unreadMagic[string(head)]; ok {
+	first := string(head[:min(4, len(head))])
+	if format, ok := unreadMagic[first]; ok {
 		return Plain, fmt.Errorf("%w: %s is not read: decompress it, as in %s -dc FILE | sojourn run JOB --input -",
 			ErrCorrupt, format, format)
+	}
+	a := archiveMagic[first]
+	if bytes.HasPrefix(head[min(tarMagicAt, len(head)):], []byte(tarMagic)) && bytes.IndexByte(head, 0) >= 0 {
+		a = tarArchive
+	}
+	if a != nil {
+		return Plain, fmt.Errorf("%w: %w", ErrCorrupt, a.refuse())
 	}
 	for c := Gzip; c <= Bzip2; c++ {
 		if hasMagic(c, head) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -216,7 +218,8 @@ func TestPipeOfHungAttempt(t *testing.T) {
 	}
 }
 
-// TestSilentPipe: an attempt that waits for a pipe is not taken for one that hangs, and ends when it is told to.
+// TestSilentPipe: an attempt that waits for a pipe, or for a program that opens it to write, is not taken for one that
+// hangs, and ends when it is told to.
 func TestSilentPipe(t *testing.T) {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -224,8 +227,20 @@ func TestSilentPipe(t *testing.T) {
 	}
 	defer in.Close()
 	defer out.Close()
-	opened, err := Open(Order{Job: wordCount(), Input: []string{fmt.Sprintf("/dev/fd/%d", in.Fd())},
-		Output: filepath.Join(t.TempDir(), "out")}, site(t, 1))
+	unopened := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(unopened, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{fmt.Sprintf("/dev/fd/%d", in.Fd()), unopened} {
+		waitForPipe(t, path)
+	}
+}
+
+// waitForPipe lets an attempt wait for a pipe, and ends it.
+func waitForPipe(t *testing.T, path string) {
+	t.Helper()
+	opened, err := Open(Order{Job: wordCount(), Input: []string{path}, Output: filepath.Join(t.TempDir(), "out")},
+		site(t, 1))
 	if err != nil {
 		t.Fatal(err)
 	}

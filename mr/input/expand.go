@@ -85,6 +85,7 @@ type File struct {
 	Pipe     bool // a pipe, terminal or device: read once, front to back, by one task that cannot be retried
 
 	part   *Part        // of a Store; nil: it is a file
+	fifo   bool         // a pipe, no terminal or device
 	opened *atomic.Bool // a Reader has begun to read the pipe; nil: it is none
 }
 
@@ -201,6 +202,7 @@ func (f *finder) file(path string, info fs.FileInfo) error {
 	} else if file.Pipe, file.opened = true, new(atomic.Bool); info.Mode()&fs.ModeSocket != 0 {
 		return fmt.Errorf("input %s: is a socket, which cannot be read as a file", path)
 	}
+	file.fifo = info.Mode()&fs.ModeNamedPipe != 0
 	if err := unix.Access(path, unix.R_OK); err != nil {
 		return fmt.Errorf("input %s: not readable: %w", path, err)
 	}

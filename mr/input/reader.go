@@ -2,12 +2,15 @@ package input
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"runtime/debug"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 )
 
 // Reader reads the records of a split. It belongs to one goroutine. A Reader may be opened again for another split, and
@@ -64,8 +67,8 @@ func (r *Reader) Close() {
 	r.freeLarge()
 }
 
-// Interrupt makes a call of Next that waits for a pipe return with an error, and every later call on a pipe, until
-// Open. It may be called from any goroutine.
+// Interrupt makes a call of Next that waits for a pipe, or for a program that writes to it, return with an error, and
+// every later call on a pipe, until Open. It may be called from any goroutine.
 func (r *Reader) Interrupt() {
 	r.ended.Store(true)
 	if f := r.pipe.Load(); f != nil {
@@ -189,22 +192,30 @@ func (r *Reader) open() error {
 	if g.File.opened != nil && g.File.opened.Swap(true) {
 		return ErrReadOnce
 	}
-	file, err := os.Open(g.File.Path)
+	mode := os.O_RDONLY
+	if g.File.fifo {
+		mode |= unix.O_NONBLOCK // opening would wait for a program that writes, and nothing could interrupt it
+	}
+	file, err := os.OpenFile(g.File.Path, mode, 0)
 	if err != nil {
 		if g.File.opened != nil {
 			g.File.opened.Store(false) // nothing was read
 		}
 		return err
 	}
-	r.file = file
+	r.file, r.source = file, &r.mapped // nothing is mapped
 	if g.File.Pipe {
 		r.pipe.Store(file)
 		if r.ended.Load() {
 			_ = file.Close()
 		}
 	}
+	if g.File.fifo {
+		if err := awaitWriter(file); err != nil {
+			return err
+		}
+	}
 	if err := r.unchanged(); err != nil {
-		r.source = &r.mapped
 		return err
 	}
 	switch {
@@ -220,6 +231,26 @@ func (r *Reader) open() error {
 		r.source = r.buffered(from, func() int64 { return 0 })
 	}
 	return nil
+}
+
+// awaitWriter waits until a program has written to a pipe, or has opened and closed it. Before that a pipe that was
+// opened without waiting looks as if it had ended. Closing the pipe ends the wait with an error.
+func awaitWriter(pipe *os.File) error {
+	c, err := pipe.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = c.Read(func(fd uintptr) bool {
+		ready := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(ready, 0)
+		for err == unix.EINTR {
+			n, err = unix.Poll(ready, 0)
+		}
+		failed = err
+		return n > 0 || err != nil
+	})
+	return errors.Join(err, failed)
 }
 
 // mapFrom makes the rest of a plain file from offset at the source.

@@ -8,12 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -386,6 +388,69 @@ func TestPipe(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, want)
 		}
 		in.Close()
+	}
+}
+
+// fifo makes a pipe with a name.
+func fifo(t *testing.T) File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return find(t, path)
+}
+
+// TestNamedPipe: a pipe with a name is read from the beginning to the end, whenever its writer comes, and is empty if
+// that writes nothing.
+func TestNamedPipe(t *testing.T) {
+	for _, want := range [][]string{{"hello", "world"}, nil} {
+		f := fifo(t)
+		written := make(chan error, 1)
+		go func() {
+			for !f.Opened() {
+				runtime.Gosched()
+			}
+			out, err := os.OpenFile(f.Path, os.O_WRONLY, 0)
+			for _, line := range want {
+				if err == nil {
+					_, err = out.WriteString(line + "\n")
+				}
+			}
+			written <- errors.Join(err, out.Close())
+		}()
+		var r Reader
+		if got, err := readAll(&r, Config{}, whole(&f, Config{})); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q, %v; want %q", got, err, want)
+		}
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestNoWriter: waiting for a program that opens a pipe to write ends when the reader is interrupted.
+func TestNoWriter(t *testing.T) {
+	for _, early := range []bool{false, true} {
+		f := fifo(t)
+		var r Reader
+		r.Open(whole(&f, Config{}))
+		if early {
+			r.Interrupt()
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := r.Next()
+			r.Close()
+			ended <- err
+		}()
+		for !early && !f.Opened() {
+			runtime.Gosched()
+		}
+		r.Interrupt()
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), f.Path) {
+			t.Errorf("early %v: error %v", early, err)
+		}
 	}
 }
 

@@ -460,6 +460,8 @@ func TestErrors(t *testing.T) {
 		{[]string{"run", script}, "a program of yours is named by --mapper"},
 		{[]string{"run", "wordcount", "--input", "a,b", "--output", "x"}, "by repeating --input"},
 		{[]string{"run", "wordcount", "--input", "no-such-*", "--output", "x"}, "no file matches"},
+		{[]string{"run", "wordcount", "--input", "pebble:", "--output", "x"},
+			`input "pebble:": no folder is named: must be pebble:DIR`},
 		{[]string{"run", "wordcount", "--input", zip, "--output", "x"},
 			"logs.zip: a zip archive is not read: unpack it, as in unzip -p FILE | sojourn run JOB --input -"},
 		{[]string{"run", "wordcount", "--input", bad, "--output", filepath.Dir(bad)}, "exists"},

@@ -23,6 +23,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/mr/store"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -519,6 +520,8 @@ func inputFiles(path string) ([]input.File, error) {
 	}
 	info, err := os.Stat(place)
 	switch {
+	case isStore && place == "":
+		return nil, fmt.Errorf("input %q: %w", path, store.ErrNoFolder)
 	case errors.Is(err, fs.ErrNotExist) && path != "-" && (isStore || !strings.ContainsAny(path, `*?[{\`)):
 		if strings.Contains(path, ",") {
 			return nil, fmt.Errorf("input %s: %w; several inputs are named by repeating --input", path, fs.ErrNotExist)

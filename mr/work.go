@@ -231,10 +231,10 @@ func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.S
 // used again, so that all rounds see the same instant.
 func (w *jobWork) expand(paths []string, config input.Config) (files []input.File, err error) {
 	for _, path := range paths {
-		scheme, rest, _ := strings.Cut(path, ":")
+		scheme, rest, named := strings.Cut(path, ":")
 		open := w.order.Stores[scheme]
 		var more []input.File
-		if open == nil || rest == "" {
+		if open == nil || !named {
 			more, err = input.Expand([]string{path}, config)
 		} else {
 			s := w.stores[path]

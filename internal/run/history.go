@@ -9,9 +9,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterr "go.etcd.io/bbolt/errors"
 
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -93,8 +95,14 @@ func openHistory(path, bucket string, of *learner) (h *history, err error) {
 		}
 	}()
 	db, err := bolt.Open(path, 0o666, &bolt.Options{Timeout: time.Second})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w (another run may be using it)", path, err)
+	switch {
+	case errors.Is(err, bolterr.ErrTimeout):
+		return nil, fmt.Errorf("%s: another run uses it; give each its own file", path)
+	case err != nil && !errors.As(err, new(syscall.Errno)): // what the operating system says is plain
+		return nil, fmt.Errorf("%s: %w: the file is no history, or is damaged: name another file, or move this one "+
+			"away, and learning begins anew", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	err = db.View(func(tx *bolt.Tx) error {
 		if info, err := os.Stat(path); err != nil || info.Size() < tx.Size() {

@@ -185,6 +185,50 @@ func TestLargeEntry(t *testing.T) {
 	}
 }
 
+// A file that is no history is said to be none, whatever its length, and stays as it is; only of a history that is open
+// is it said that another run uses it.
+func TestNoHistory(t *testing.T) {
+	dir := t.TempDir()
+	e, card, err := model.All.Parse("history", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(path string) string {
+		t.Helper()
+		h, err := openHistory(path, card.Keeps, newLearner(e))
+		if err == nil {
+			t.Fatalf("%s is opened: %v", path, h.close())
+		}
+		return err.Error()
+	}
+	const busy = "another run uses it"
+	for _, size := range []int{5, 4500, 100_000} {
+		path, text := filepath.Join(dir, "words"), strings.Repeat("w", size)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := open(path); !strings.HasPrefix(got, path+": ") || strings.Contains(got, busy) ||
+			!strings.Contains(got, "is no history, or is damaged") {
+			t.Errorf("%d bytes of text: %s", size, got)
+		}
+		if got, err := os.ReadFile(path); string(got) != text {
+			t.Errorf("of %d bytes of text there are %d, %v", size, len(got), err)
+		}
+	}
+	if got := open(dir); !strings.Contains(got, "is a directory") || strings.Contains(got, busy) ||
+		strings.Contains(got, "no history") {
+		t.Errorf("a folder: %s", got)
+	}
+	path := filepath.Join(dir, "history.db")
+	_, file, _ := learning(t, "history", path)
+	if got := open(path); got != path+": "+busy+"; give each its own file" {
+		t.Errorf("a history that is open: %s", got)
+	}
+	if err := file.close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A history that was cut off is an error for a run, and is set aside by a server.
 func TestDamagedHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history.db")

@@ -98,10 +98,11 @@ func (m *Machine) Check(p workload.Program) error {
 // stores are the key-value stores that jobs read, by the word before the colon of an input.
 var stores = map[string]func(path string) (input.Store, error){"pebble": store.Open}
 
-// StoreIn returns the path of the key-value store that an input names, as pebble:DIR; false: it names files.
+// StoreIn returns the path of the key-value store that an input names, as pebble:DIR; false: it names files. The path
+// is empty if the user left it out.
 func StoreIn(input string) (path string, ok bool) {
-	scheme, path, _ := strings.Cut(input, ":")
-	return path, path != "" && stores[scheme] != nil
+	scheme, path, named := strings.Cut(input, ":")
+	return path, named && stores[scheme] != nil
 }
 
 // open opens all jobs, whose outputs are claimed from then on. Tasks of programs may be silent for timeout.

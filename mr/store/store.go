@@ -35,10 +35,16 @@ func Of(db *pebble.DB) input.Store {
 		close: snapshot.Close}
 }
 
+// ErrNoFolder: Open was called without a directory.
+var ErrNoFolder = errors.New("no folder is named: must be pebble:DIR, where DIR has a pebble store")
+
 // Open returns the store in a directory as it is now. A store that no program has open is opened to be read. Of a
 // store that another program has open, and serves (Serve), that program makes a checkpoint, which it removes when
 // this store is closed, or this process ends. Without either, the error says what to do.
 func Open(dir string) (input.Store, error) {
+	if dir == "" {
+		return nil, ErrNoFolder
+	}
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}

@@ -259,6 +259,23 @@ func TestStreamingName(t *testing.T) {
 	}
 }
 
+// What a killed process left of a folder is no obstacle for the next one of the same number, as in a container that
+// starts again.
+func TestGenerateAfterKill(t *testing.T) {
+	made := filepath.Join(t.TempDir(), "made")
+	left := fmt.Sprintf("%s.%d.partial", made, os.Getpid())
+	if err := os.Mkdir(left, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	must(t, "generate", "documents", "--size", "1kB", "--files", "3", "--output", made)
+	if docs, err := os.ReadDir(made); err != nil || len(docs) != 3 {
+		t.Errorf("%v, %v; want three documents", docs, err)
+	}
+	if there := folderOf(t, filepath.Dir(made)); there != "made: \n"+filepath.Base(left)+": \n" {
+		t.Errorf("there are %s", there)
+	}
+}
+
 // An interrupted command leaves nothing of what it was to generate.
 func TestGenerateInterrupted(t *testing.T) {
 	dir := t.TempDir()

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/mr/generate"
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
@@ -105,24 +105,22 @@ func makeDocuments(ctx context.Context, d generate.Documents, made *product) err
 			}
 		}
 	}
-	draft := fmt.Sprintf("%s.%d.partial", filepath.Clean(made.path), os.Getpid())
-	if err := os.Mkdir(draft, 0o777); err != nil {
+	draft, err := safefile.NewDraftFolder(made.path)
+	if err != nil {
 		return usageError{fmt.Errorf("--output: %w", err)}
 	}
+	defer draft.Drop()
 	err = d.Each(func(name string) (io.WriteCloser, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		return os.Create(filepath.Join(draft, name))
+		return os.Create(filepath.Join(draft.Name, name))
 	})
-	if err == nil {
-		err = os.RemoveAll(made.path)
-	}
-	if err == nil {
-		err = os.Rename(draft, made.path)
-	}
 	if err != nil {
-		return failuref("%w", errors.Join(fmt.Errorf("write %s: %w", made.path, err), os.RemoveAll(draft)))
+		return failuref("write %s: %w", made.path, err)
+	}
+	if err := draft.Keep(made.overwrite); err != nil {
+		return failuref("%w", err)
 	}
 	return nil
 }

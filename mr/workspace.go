@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
@@ -242,28 +240,13 @@ func (r *Run) CommitJob() error {
 	return nil
 }
 
-// publish makes dir the output directory, atomically.
+// publish makes dir the output directory, atomically. Close, or the next run, removes what it replaces.
 func (w *Workspace) publish(dir string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, w.output, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
-		// A file system that cannot promise it: rename replaces nothing but an empty directory.
-		err = os.Rename(dir, w.output)
-	}
-	if !errors.Is(err, fs.ErrExist) && !errors.Is(err, unix.ENOTEMPTY) {
-		return err
-	}
-	if !w.overwrite {
+	err := safefile.MoveFolder(dir, w.output, w.overwrite)
+	if errors.Is(err, fs.ErrExist) {
 		return ErrOutputExists
 	}
-	// What is replaced goes where Close, or the next run, removes it.
-	if err := unix.Renameat2(unix.AT_FDCWD, dir, unix.AT_FDCWD, w.output, unix.RENAME_EXCHANGE); err == nil {
-		return nil
-	}
-	old := filepath.Join(w.dir, "replaced")
-	if err := os.Rename(w.output, old); err != nil {
-		return err
-	}
-	return os.Rename(dir, w.output)
+	return err
 }
 
 // Close removes all temporary files, committed or not. An attempt that was given up, and still runs, commits nothing

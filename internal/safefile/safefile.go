@@ -1,4 +1,4 @@
-// Package safefile replaces files atomically, and locks files between processes.
+// Package safefile replaces files and folders atomically, and locks files between processes.
 package safefile
 
 import (
@@ -24,14 +24,29 @@ func NewDraft(path string, perm fs.FileMode) (*Draft, error) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		return &Draft{f, path}, err
 	}
+	path = behind(path)
+	var f *os.File
+	err := draft(path, func(name string) (err error) {
+		f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+		return err
+	})
+	return &Draft{f, path}, err
+}
+
+// behind returns what path names, through links.
+func behind(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
+		return real
 	}
-	// A process that was killed may have left a file of this name. In containers, processes often have equal numbers.
+	return path
+}
+
+// draft calls create with names for a draft of path, until one is new. A process that was killed may have left a draft,
+// and in containers processes often have equal numbers.
+func draft(path string, create func(name string) error) error {
 	for n := os.Getpid(); ; n++ {
-		f, err := os.OpenFile(fmt.Sprintf("%s.%d.partial", path, n), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-		if !errors.Is(err, fs.ErrExist) {
-			return &Draft{f, path}, err
+		if err := create(fmt.Sprintf("%s.%d.partial", path, n)); !errors.Is(err, fs.ErrExist) {
+			return err
 		}
 	}
 }
@@ -60,6 +75,62 @@ func (d *Draft) remove() {
 	if d.Name() != d.path {
 		_ = os.Remove(d.Name())
 	}
+}
+
+// A DraftFolder is a folder in the making, as a Draft is a file.
+type DraftFolder struct {
+	Name string // where the folder is until it is kept
+	path string // the name that it gets
+}
+
+// NewDraftFolder begins the folder path. The caller makes files in Name, calls Keep if the folder is whole, and Drop in
+// any case. If path is a link, the folder behind the link is replaced.
+func NewDraftFolder(path string) (*DraftFolder, error) {
+	d := &DraftFolder{path: behind(filepath.Clean(path))}
+	return d, draft(d.path, func(name string) error {
+		d.Name = name
+		return os.Mkdir(name, 0o777)
+	})
+}
+
+// Keep gives the folder its name, and removes the folder that has that name if replace says so; else the error is
+// fs.ErrExist.
+func (d *DraftFolder) Keep(replace bool) error {
+	err := MoveFolder(d.Name, d.path, replace)
+	if err == nil {
+		err = os.RemoveAll(d.Name) // what was replaced
+		d.Name = ""
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", d.path, err)
+	}
+	return nil
+}
+
+// Drop removes the folder, unless it has been kept.
+func (d *DraftFolder) Drop() { _ = os.RemoveAll(d.Name) }
+
+// MoveFolder gives the folder from the name to, atomically where the file system can. If a folder has that name, it
+// gets the name from if replace says so; else the error is fs.ErrExist.
+func MoveFolder(from, to string, replace bool) error {
+	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
+		err = os.Rename(from, to) // the file system cannot promise it: os.Rename replaces no folder
+	}
+	if !errors.Is(err, fs.ErrExist) || !replace {
+		return err
+	}
+	if unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE) == nil {
+		return nil
+	}
+	old := from + ".replaced"
+	if err := os.Rename(to, old); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return errors.Join(err, os.Rename(old, to))
+	}
+	return os.Rename(old, from)
 }
 
 // ErrLocked is the error of OpenLocked for a file that is locked already, by any process.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -89,6 +90,54 @@ func TestDraftFails(t *testing.T) {
 	}
 	if _, err := NewDraft(path, 0o666); err == nil {
 		t.Error("a folder is written")
+	}
+}
+
+// A folder that is not kept changes nothing. One that is kept replaces the folder of that name only if that is said,
+// behind a link too. Neither leaves anything else, and what a killed process of the same number left is no obstacle.
+func TestDraftFolder(t *testing.T) {
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "out"), filepath.Join(dir, "link")
+	left := fmt.Sprintf("%s.%d.partial", path, os.Getpid())
+	if err := errors.Join(os.Symlink("out", link), os.Mkdir(left, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, file    string
+		keep, replace bool
+		want          []string // in the folder afterwards
+	}{
+		{path + "/", "one", false, false, nil},
+		{path + "/", "two", true, false, []string{"two"}},
+		{path, "three", true, false, []string{"two"}},
+		{path, "four", false, true, []string{"two"}},
+		{path, "five", true, true, []string{"five"}},
+		{link, "six", true, true, []string{"six"}},
+	} {
+		d, err := NewDraftFolder(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d.Name, c.file), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if c.keep {
+			if err := d.Keep(c.replace); errors.Is(err, fs.ErrExist) != (c.want[0] != c.file) {
+				t.Errorf("%s: %v", c.file, err)
+			}
+		}
+		d.Drop()
+		var got []string
+		entries, _ := os.ReadDir(path)
+		for _, e := range entries {
+			got = append(got, e.Name())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: the folder has %q, want %q", c.file, got, c.want)
+		}
+	}
+	if there, _ := filepath.Glob(filepath.Join(dir, "*")); !slices.Equal(there, []string{link, path, left}) {
+		t.Errorf("there are %q", there)
 	}
 }
 

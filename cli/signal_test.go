@@ -22,58 +22,68 @@ func mayBeMain() {
 	}
 }
 
+// A signalled is a child that is the program.
+type signalled struct {
+	*exec.Cmd
+	told  string        // the file that has its standard error
+	ended chan struct{} // closed when it has ended
+}
+
+// startRun runs a mapper on a line in a child, and returns when the mapper has made the file started. The test that
+// calls it begins with mayBeMain.
+func startRun(t *testing.T, mapper, output, started string) *signalled {
+	t.Helper()
+	args := []string{"run", "--mapper", mapper, "--input", writeFile(t, "in.txt", "a line\n"), "--output", output,
+		"--progress", "never"}
+	s := &signalled{exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$"), writeFile(t, "told", ""), make(chan struct{})}
+	s.Env = append(os.Environ(), asMain+"="+strings.Join(args, "\n"))
+	told, err := os.Create(s.told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer told.Close()
+	s.Stderr = told
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = s.Wait()
+		close(s.ended)
+	}()
+	for _, err := os.Stat(started); err != nil; _, err = os.Stat(started) {
+		select {
+		case <-s.ended:
+			text, _ := os.ReadFile(s.told)
+			t.Fatalf("the run ended before its mapper began: %v\n%s", s.ProcessState, text)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	return s
+}
+
 // TestTerminated: a run that a terminal's end, or an operator, terminates removes its temporary directory, and leaves
 // no output.
 func TestTerminated(t *testing.T) {
 	mayBeMain()
-	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
-		if signal.Ignored(s) {
+	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
+		if signal.Ignored(sig) {
 			continue // as below nohup: a child inherits that, and goes on
 		}
-		dir := t.TempDir()
-		in := filepath.Join(dir, "in.txt")
-		if err := os.WriteFile(in, []byte("a line\n"), 0o600); err != nil {
+		dir, started := t.TempDir(), filepath.Join(t.TempDir(), "started")
+		s := startRun(t, "sh -c 'touch "+started+"; sleep 1000'", filepath.Join(dir, "out"), started)
+		if err := s.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		started := filepath.Join(dir, "started")
-		args := []string{"run", "--mapper", "sh -c 'touch " + started + "; sleep 1000'", "--input", in,
-			"--output", filepath.Join(dir, "out"), "--progress", "never"}
-		child := exec.Command(os.Args[0], "-test.run=^TestTerminated$")
-		child.Env = append(os.Environ(), asMain+"="+strings.Join(args, "\n"))
-		told, err := os.Create(filepath.Join(dir, "told"))
-		if err != nil {
-			t.Fatal(err)
+		<-s.ended
+		if status := s.ProcessState.ExitCode(); status != statusInterrupted {
+			t.Errorf("%v: status %d, want %d", sig, status, statusInterrupted)
 		}
-		defer told.Close()
-		child.Stderr = told
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan struct{})
-		go func() {
-			_ = child.Wait()
-			close(ended)
-		}()
-		for _, err := os.Stat(started); err != nil; _, err = os.Stat(started) {
-			select {
-			case <-ended:
-				t.Fatalf("the run ended before its mapper began: %v", child.ProcessState)
-			case <-time.After(10 * time.Millisecond):
-			}
-		}
-		if err := child.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-		<-ended
-		if status := child.ProcessState.ExitCode(); status != statusInterrupted {
-			t.Errorf("%v: status %d, want %d", s, status, statusInterrupted)
-		}
-		if text, err := os.ReadFile(told.Name()); err != nil || strings.Contains(string(text), "run again") ||
+		if text, err := os.ReadFile(s.told); err != nil || strings.Contains(string(text), "run again") ||
 			!strings.Contains(string(text), "interrupted") {
-			t.Errorf("%v: it says %q, %v", s, text, err)
+			t.Errorf("%v: it says %q, %v", sig, text, err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
-			t.Errorf("%v: left behind: %v", s, left)
+		if left := folderOf(t, dir); left != "" {
+			t.Errorf("%v: left behind: %s", sig, left)
 		}
 	}
 }
@@ -83,7 +93,7 @@ func TestTerminated(t *testing.T) {
 func TestTerminatedTwice(t *testing.T) {
 	mayBeMain()
 	dir := t.TempDir()
-	in, kids := writeFile(t, "in.txt", "a line\n"), filepath.Join(dir, "kids")
+	kids := filepath.Join(dir, "kids")
 	program := writeFile(t, "program.sh", `#!/bin/sh
 trap '' TERM
 sleep 1000 &
@@ -93,29 +103,11 @@ mv `+kids+`.part `+kids+`
 sleep 1000
 :
 `)
-	args := []string{"run", "--mapper", "sh " + program, "--input", in, "--output", filepath.Join(dir, "out"),
-		"--progress", "never"}
-	child := exec.Command(os.Args[0], "-test.run=^TestTerminatedTwice$")
-	child.Env = append(os.Environ(), asMain+"="+strings.Join(args, "\n"))
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		_ = child.Wait()
-		close(ended)
-	}()
-	for _, err := os.Stat(kids); err != nil; _, err = os.Stat(kids) {
-		select {
-		case <-ended:
-			t.Fatalf("the run ended before its mapper began: %v", child.ProcessState)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+	s := startRun(t, "sh "+program, filepath.Join(dir, "out"), kids)
 	for {
-		_ = child.Process.Signal(syscall.SIGTERM)
+		_ = s.Process.Signal(syscall.SIGTERM)
 		select {
-		case <-ended:
+		case <-s.ended:
 		case <-time.After(50 * time.Millisecond): // the program is given two seconds to end after the first signal
 			continue
 		}

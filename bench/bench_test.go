@@ -14,6 +14,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -58,6 +59,46 @@ func TestLoopCountsWords(t *testing.T) {
 				t.Errorf("%s, %d goroutines: %d bytes written (%v), want %d, and not the same", name, workers, len(got),
 					err, len(want))
 			}
+		}
+	}
+}
+
+// The loop that simulations are held against ends when a simulation under fifo ends, with as many arrivals and
+// completions.
+func TestLoopRunsJobs(t *testing.T) {
+	_, jobs, err := readDay("../internal/workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs = jobs[:1000]
+	c, err := workload.ParseCluster("nodes=20,map-slots=5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sigma := range []float64{0, 0.5} {
+		want := int64(len(jobs))
+		for _, j := range jobs {
+			truth := j.Payload.(*workload.Truth)
+			truth.Stages[0].Sigma = sigma
+			want += int64(truth.Stages[0].Tasks)
+		}
+		p, _, err := policy.All.Parse("fifo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		source := func(yield func(*sched.JobSpec, error) bool) {
+			for _, j := range jobs {
+				if !yield(j, nil) {
+					return
+				}
+			}
+		}
+		r, err := sim.Run(t.Context(), sim.Config{Cluster: c, Jobs: source, Core: sched.Config{Policy: p}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if events, end := bareLoop(jobs, 100); events != want || end != r.End {
+			t.Errorf("sigma %g: %d events until %v, want %d until %v", sigma, events, end, want, r.End)
 		}
 	}
 }

@@ -254,15 +254,15 @@ func bareDay(path, sigma string) error {
 	for _, j := range jobs {
 		j.Payload.(*workload.Truth).Stages[0].Sigma = spread
 	}
-	events := bareLoop(jobs, daySlots)
+	events, _ := bareLoop(jobs, daySlots)
 	seconds := time.Since(start).Seconds()
 	return json.NewEncoder(os.Stdout).Encode(map[string]any{"results": []map[string]float64{
 		{"events": float64(events), "wall_s": seconds, "events_per_s": float64(events) / seconds}}})
 }
 
-// bareLoop runs the maps of jobs in order of submission on so many slots, and returns the number of arrivals and
-// completions.
-func bareLoop(jobs []*sched.JobSpec, slots int) (events int64) {
+// bareLoop runs the maps of jobs in order of submission on so many slots. It returns the number of arrivals and
+// completions, and when the last map ends.
+func bareLoop(jobs []*sched.JobSpec, slots int) (events int64, now sched.Time) {
 	type job struct {
 		truth         *workload.Truth
 		waiting, left int32
@@ -275,7 +275,7 @@ func bareLoop(jobs []*sched.JobSpec, slots int) (events int64) {
 	var running heap
 	arrived, first := 0, 0 // first: the first job with maps that wait
 	for arrived < len(list) || len(running) > 0 {
-		now := sched.Time(math.MaxInt64)
+		now = sched.Time(math.MaxInt64)
 		if len(running) > 0 {
 			now = running[0].at
 		}
@@ -297,5 +297,5 @@ func bareLoop(jobs []*sched.JobSpec, slots int) (events int64) {
 			}
 		}
 	}
-	return events
+	return events, now
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/priority"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A closed loop: a heap of attempts that end, and always the same number of jobs; when one ends, the next comes.
+// A closed loop: attempts that end, and always the same number of jobs; when one ends, the next comes.
 type loop struct {
 	core   *sched.Core
-	heap   []ending
+	due    priority.Queue[ending]
 	times  []sched.Time
 	draws  uint32
 	newest sched.JobID
@@ -28,35 +29,8 @@ type ending struct {
 	id sched.AttemptID
 }
 
-func (l *loop) push(e ending) {
-	l.heap = append(l.heap, e)
-	i := len(l.heap) - 1
-	for ; i > 0 && e.at < l.heap[(i-1)>>2].at; i = (i - 1) >> 2 {
-		l.heap[i] = l.heap[(i-1)>>2]
-	}
-	l.heap[i] = e
-}
-
-func (l *loop) pop() ending {
-	top, n := l.heap[0], len(l.heap)-1
-	e := l.heap[n]
-	l.heap = l.heap[:n]
-	for i := 0; n > 0; {
-		least := 4*i + 1
-		for k := least + 1; k < min(4*i+5, n); k++ {
-			if l.heap[k].at < l.heap[least].at {
-				least = k
-			}
-		}
-		if least >= n || e.at <= l.heap[least].at {
-			l.heap[i] = e
-			break
-		}
-		l.heap[i] = l.heap[least]
-		i = least
-	}
-	return top
-}
+// Before reports whether e ends before other.
+func (e ending) Before(other ending) bool { return e.at < other.at }
 
 func (l *loop) draw() sched.Time {
 	l.draws++
@@ -93,7 +67,7 @@ func (l *loop) submit(queues int) {
 func (l *loop) do(acts []sched.Action) {
 	for i := range acts {
 		if acts[i].Kind == sched.Launch {
-			l.push(ending{l.core.Now + l.draw(), acts[i].Attempt})
+			l.due.Push(ending{l.core.Now + l.draw(), acts[i].Attempt})
 		}
 		if acts[i].Kind == sched.Wake {
 			l.wake = acts[i].At
@@ -103,7 +77,7 @@ func (l *loop) do(acts []sched.Action) {
 
 // step is one completion.
 func (l *loop) step(queues int) {
-	e := l.pop()
+	e := l.due.Pop()
 	l.events = append(l.events[:0], sched.Event{Kind: sched.AttemptDone, Attempt: e.id})
 	l.do(l.core.Step(e.at, l.events))
 	if n := len(l.core.Events); l.core.Events[n-1].Kind == sched.JobEnded {
@@ -146,24 +120,6 @@ func BenchmarkDecide(b *testing.B) {
 			start := cpu()
 			for b.Loop() {
 				l.step(queues)
-			}
-			b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
-		})
-	}
-}
-
-// BenchmarkBareLoop is the same without core and policy.
-func BenchmarkBareLoop(b *testing.B) {
-	for _, n := range []int{600, 10000} {
-		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
-			l := newLoop(1, 1, nil, 1)
-			for range 5 * n {
-				l.push(ending{l.draw(), 1})
-			}
-			start := cpu()
-			for b.Loop() {
-				e := l.pop()
-				l.push(ending{e.at + l.draw(), e.id})
 			}
 			b.ReportMetric(float64(cpu()-start)/float64(b.N), "cpu-ns/op")
 		})

@@ -68,18 +68,18 @@ func (l *slotLoop) submit() {
 
 // step is one completion, or the end of an attempt that was killed, after the wakes before it.
 func (l *slotLoop) step() {
-	for l.wake > 0 && (len(l.heap) == 0 || l.wake <= l.heap[0].at) {
+	for l.wake > 0 && (len(l.due) == 0 || l.wake <= l.due[0].at) {
 		at := l.wake
 		l.wake = 0
 		l.do(l.core.Step(at, nil))
 	}
-	e := l.pop()
+	e := l.due.Pop()
 	l.events = append(l.events[:0], sched.Event{Kind: sched.AttemptDone, Attempt: e.id})
 	acts := l.core.Step(e.at, l.events)
 	l.do(acts)
 	for _, a := range acts {
 		if a.Kind == sched.Kill {
-			l.push(ending{l.core.Now, a.Attempt})
+			l.due.Push(ending{l.core.Now, a.Attempt})
 		}
 	}
 	if n := len(l.core.Events); l.core.Events[n-1].Kind == sched.JobEnded {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/priority"
 )
 
 // A dueAttempt ends at an instant.
@@ -14,47 +16,8 @@ type dueAttempt struct {
 	id AttemptID
 }
 
-// attemptHeap is a 4-ary heap: the engine of these benchmarks, as small as one can be.
-type attemptHeap []dueAttempt
-
-func (h *attemptHeap) push(e dueAttempt) {
-	*h = append(*h, e)
-	a := *h
-	i := len(a) - 1
-	for ; i > 0 && e.at < a[(i-1)>>2].at; i = (i - 1) >> 2 {
-		a[i] = a[(i-1)>>2]
-	}
-	a[i] = e
-}
-
-func (h *attemptHeap) pop() dueAttempt {
-	a := *h
-	top, e := a[0], a[len(a)-1]
-	a = a[:len(a)-1]
-	*h = a
-	if len(a) == 0 {
-		return top
-	}
-	i := 0
-	for {
-		least := 4*i + 1
-		if least >= len(a) {
-			break
-		}
-		for k := least + 1; k < min(4*i+5, len(a)); k++ {
-			if a[k].at < a[least].at {
-				least = k
-			}
-		}
-		if e.at <= a[least].at {
-			break
-		}
-		a[i] = a[least]
-		i = least
-	}
-	a[i] = e
-	return top
-}
+// Before reports whether a ends before b.
+func (a dueAttempt) Before(b dueAttempt) bool { return a.at < b.at }
 
 // durations are 65,536 lognormal task times of mean 25 s, drawn once.
 func durations() []Time {
@@ -69,7 +32,7 @@ func durations() []Time {
 // A load keeps a fixed number of jobs unfinished: when one ends, another comes.
 type load struct {
 	core  *Core
-	heap  attemptHeap
+	due   priority.Queue[dueAttempt]
 	times []Time
 	draw  uint32
 	next  JobID
@@ -104,14 +67,14 @@ func (l *load) do(acts []Action) {
 	for i := range acts {
 		if acts[i].Kind == Launch {
 			l.draw++
-			l.heap.push(dueAttempt{l.core.Now + l.times[l.draw*2654435761>>16], acts[i].Attempt})
+			l.due.Push(dueAttempt{l.core.Now + l.times[l.draw*2654435761>>16], acts[i].Attempt})
 		}
 	}
 }
 
 // step runs one completion, and submits a job for one that ends.
 func (l *load) step() {
-	e := l.heap.pop()
+	e := l.due.Pop()
 	l.evs = append(l.evs[:0], Event{Kind: AttemptDone, Attempt: e.id})
 	l.do(l.core.Step(e.at, l.evs))
 	if n := len(l.core.Events); l.core.Events[n-1].Kind == JobEnded {
@@ -130,24 +93,6 @@ func BenchmarkStep(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				l.step()
-			}
-		})
-	}
-}
-
-// BenchmarkBareLoop is the same without a core: what the heap and the random draw cost.
-func BenchmarkBareLoop(b *testing.B) {
-	for _, n := range []int{600, 1000, 10000, 100000} {
-		b.Run(fmt.Sprint("nodes=", n), func(b *testing.B) {
-			l := load{times: durations()}
-			var h attemptHeap
-			for i := range 5 * n {
-				h.push(dueAttempt{l.times[i&65535], AttemptID(i)})
-			}
-			for b.Loop() {
-				e := h.pop()
-				l.draw++
-				h.push(dueAttempt{e.at + l.times[l.draw*2654435761>>16], e.id})
 			}
 		})
 	}

@@ -20,7 +20,7 @@ const day = "../workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv
 
 // dayOf returns the day as jobs for a cluster, kept in memory so that reading is not measured. With sigma, task times
 // are lognormal.
-func dayOf(b *testing.B, cluster string, sigma float64) (*workload.Cluster, []*sched.JobSpec, int64) {
+func dayOf(b *testing.B, cluster string, sigma float64) (*workload.Cluster, []*sched.JobSpec) {
 	b.Helper()
 	c, err := workload.ParseCluster(cluster)
 	if err != nil {
@@ -31,7 +31,6 @@ func dayOf(b *testing.B, cluster string, sigma float64) (*workload.Cluster, []*s
 		b.Fatal(err)
 	}
 	var jobs []*sched.JobSpec
-	tasks := int64(0)
 	for j, err := range f.Jobs {
 		if err != nil {
 			b.Fatal(err)
@@ -44,34 +43,20 @@ func dayOf(b *testing.B, cluster string, sigma float64) (*workload.Cluster, []*s
 				0,
 			)
 			j.Stages[i].Prior = mean
-			tasks += int64(j.Stages[i].Tasks)
 		}
 		jobs = append(jobs, j)
 	}
-	return c, jobs, tasks
+	return c, jobs
 }
 
-// BenchmarkDay is the maps of the day on 600 nodes with 5 slots: first a loop that does nothing else than it must, then
-// policies on the core, as parts of the loop's speed, by CPU time. Times are as the trace has them, so that most tasks
-// of a wave end together, and lognormal, drawn anew for each task by the loop as by the simulator.
+// BenchmarkDay is the maps of the day on 600 nodes with 5 slots, under policies. Times are as the trace has them, so
+// that most tasks of a wave end together, and lognormal. `make bench` measures it beside a loop without a core.
 func BenchmarkDay(b *testing.B) {
 	for _, sigma := range []float64{0, 0.5} {
-		c, jobs, tasks := dayOf(b, "nodes=600,map-slots=5", sigma)
-		bare, end := 0.0, sched.Time(0)
-		b.Run(fmt.Sprintf("sigma=%g/bare", sigma), func(b *testing.B) {
-			from := cpu()
-			for b.Loop() {
-				end = bareLoop(jobs, 3000)
-			}
-			bare = float64(tasks+int64(len(jobs))) * float64(b.N) / (cpu() - from)
-			b.ReportMetric(bare/1e6, "Mev/s")
-		})
+		c, jobs := dayOf(b, "nodes=600,map-slots=5", sigma)
 		for _, p := range []string{"fifo", "srpt", "fair"} {
 			b.Run(fmt.Sprintf("sigma=%g/%s", sigma, p), func(b *testing.B) {
-				if r := runDay(b, Config{Cluster: c, Jobs: source(jobs...)}, p, bare); p == "fifo" && end > 0 &&
-					r.End != end {
-					b.Errorf("the run ends at %v, the loop at %v", r.End, end)
-				}
+				runDay(b, Config{Cluster: c, Jobs: source(jobs...)}, p)
 			})
 		}
 	}
@@ -80,9 +65,9 @@ func BenchmarkDay(b *testing.B) {
 // BenchmarkHadoop is the whole day, reduces included, at the default costs: offers at once, blocks placed and read over
 // the network, a shuffle.
 func BenchmarkHadoop(b *testing.B) {
-	c, jobs, _ := dayOf(b, "nodes=600,map-slots=5,reduce-slots=2,racks=15", 0)
+	c, jobs := dayOf(b, "nodes=600,map-slots=5,reduce-slots=2,racks=15", 0)
 	for _, p := range []string{"fifo", "srpt", "fair"} {
-		b.Run(p, func(b *testing.B) { runDay(b, Config{Cluster: c, Jobs: source(jobs...), Costs: Defaults()}, p, 0) })
+		b.Run(p, func(b *testing.B) { runDay(b, Config{Cluster: c, Jobs: source(jobs...), Costs: Defaults()}, p) })
 	}
 }
 
@@ -103,14 +88,14 @@ func BenchmarkEverything(b *testing.B) {
 	costs.Chance = Variation{Sigma: 0.3, Stragglers: 0.02, SlowNodes: 0.02, Slowdown: 3}
 	costs.Faults = Faults{Attempts: 0.005, MTBF: 100 * 3600 * sec, MTTR: 600 * sec}
 	costs.Reporting.Heartbeat = 3 * sec
-	c, jobs, _ := dayOf(b, "nodes=600,map-slots=5,reduce-slots=2,racks=15", 0)
+	c, jobs := dayOf(b, "nodes=600,map-slots=5,reduce-slots=2,racks=15", 0)
 	for _, p := range []string{"fifo", "srpt", "fair"} {
 		b.Run(p, func(b *testing.B) {
 			w, err := record.NewWriter(io.Discard, record.Header{}, record.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			runDay(b, Config{Cluster: c, Jobs: source(jobs...), Costs: costs, Core: sched.Config{Recorder: w}}, p, 0)
+			runDay(b, Config{Cluster: c, Jobs: source(jobs...), Costs: costs, Core: sched.Config{Recorder: w}}, p)
 		})
 	}
 }
@@ -168,7 +153,7 @@ func BenchmarkDecision(b *testing.B) {
 }
 
 // runDay runs a configuration under a policy and reports its speed.
-func runDay(b *testing.B, c Config, name string, bare float64) (last Result) {
+func runDay(b *testing.B, c Config, name string) {
 	var events int64
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -185,103 +170,11 @@ func runDay(b *testing.B, c Config, name string, bare float64) (last Result) {
 			b.Fatal(err)
 		}
 		events += r.Events
-		last = r
 	}
 	rate := float64(events) / (cpu() - from)
 	runtime.ReadMemStats(&after)
 	b.ReportMetric(rate/1e6, "Mev/s")
 	b.ReportMetric(1e9/rate, "ns/ev")
-	if bare > 0 {
-		b.ReportMetric(rate/bare, "of-bare")
-	}
 	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(events), "allocs/ev")
 	b.ReportMetric(float64(after.Sys)/(1<<20), "MB")
-	return last
-}
-
-// bareLoop runs the maps of jobs in order of submission on so many slots: a heap of the tasks that run, and counters
-// for each job. It returns when the last one ends.
-func bareLoop(jobs []*sched.JobSpec, slots int) (now sched.Time) {
-	type work struct {
-		truth         *workload.Truth
-		waiting, left int32
-	}
-	list := make([]work, len(jobs))
-	for i, j := range jobs {
-		t := j.Payload.(*workload.Truth)
-		list[i] = work{t, t.Stages[0].Tasks, t.Stages[0].Tasks}
-	}
-	heap := make(dueHeap, 0, slots)     // its items are jobs
-	arrived, first, free := 0, 0, slots // first: the first job with tasks that wait
-	for arrived < len(list) || len(heap) > 0 {
-		if arrived < len(list) && (len(heap) == 0 || jobs[arrived].Submit < heap[0].at) {
-			now = jobs[arrived].Submit
-			arrived++
-		} else {
-			now = heap[0].at
-			list[heap.pop()].left--
-			free++
-		}
-		for free > 0 && first < arrived {
-			w := &list[first]
-			w.waiting--
-			heap.push(due{now + w.truth.Time(0, w.truth.Stages[0].Tasks-w.waiting), int32(first)})
-			free--
-			if w.waiting == 0 {
-				first++
-			}
-		}
-	}
-	return now
-}
-
-// A due is an item of a dueHeap, and the instant at which it is due.
-type due struct {
-	at   sched.Time
-	item int32
-}
-
-// A dueHeap is a 4-ary heap by instant. Items of equal instants come in no order.
-type dueHeap []due
-
-func (h *dueHeap) push(d due) {
-	*h = append(*h, d)
-	a := *h
-	i := len(a) - 1
-	for ; i > 0 && d.at < a[(i-1)>>2].at; i = (i - 1) >> 2 {
-		a[i] = a[(i-1)>>2]
-	}
-	a[i] = d
-}
-
-// pop removes the first entry, and returns its item.
-func (h *dueHeap) pop() (first int32) {
-	a := *h
-	first = a[0].item
-	n := len(a) - 1
-	d := a[n]
-	a = a[:n]
-	*h = a
-	if n == 0 {
-		return first
-	}
-	i := 0
-	for {
-		least := 4*i + 1
-		if least >= n {
-			break
-		}
-		for k := least + 1; k < min(4*i+5, n); k++ {
-			if a[k].at < a[least].at {
-				least = k
-			}
-		}
-		if d.at <= a[least].at {
-			break
-		}
-		a[i] = a[least]
-		i = least
-	}
-	a[i] = d
-	return first
 }

@@ -79,7 +79,7 @@ func (f *Forecast) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate
 	return own
 }
 
-// expected is the estimate from other jobs.
+// expected returns the estimate from other jobs.
 func (f *Forecast) expected(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	e := f.Like.past(st, class)
 	if e.Mean > 0 {

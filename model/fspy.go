@@ -69,7 +69,7 @@ type Trial struct {
 	Task            [2]float64 // what a task holds of what jobs compete for: memory, else vcores, else slots
 }
 
-// size returns the size of a job whose tasks take so many seconds by model.
+// size returns the size of a job whose tasks take seconds in all, by model.
 func (t *Trial) size(seconds [2]float64) float64 {
 	return t.Task[mapModel]*seconds[mapModel] + t.Task[reduceModel]*seconds[reduceModel]
 }
@@ -143,7 +143,7 @@ func (x Features) ReduceRow(maps float64) []float64 {
 	return []float64{x.Reduces, x.MapOut, x.ReduceTime, x.ReduceOut, x.Sorted, sorting(x.Sorted), maps}
 }
 
-// sorting is what it takes to sort n records, n·ln n.
+// sorting returns the work of sorting n records, n·ln n.
 func sorting(n float64) float64 {
 	if n <= 1 {
 		return 0
@@ -270,7 +270,8 @@ func (f *FSPY) train(j *sched.Job, ran Ran) {
 	}
 }
 
-// held is how much of what jobs compete for a task asks for: of the first kind of resource that it has any of.
+// held returns how much a task that asks for r holds of the resource that jobs compete for: the first kind that it asks
+// for.
 func held(r sched.Resources) float64 {
 	for _, a := range r {
 		if a > 0 {
@@ -356,8 +357,9 @@ func (f *FSPY) Predict(j *sched.Job) (maps, reduces float64, known bool) {
 	return maps, reduces, true
 }
 
-// Estimate returns the time of a task: of a job that was probed an equal part of what is predicted, one sample standing
-// for the probe; else the mean of the stage's own finished tasks, else of all finished tasks of its kind as a guess.
+// Estimate returns the time of a task. For a job that was probed it is an equal part of the predicted time, and Samples
+// is 1, which stands for the probe. Otherwise it is the mean of the stage's own finished tasks; or, as a guess, the
+// mean of all finished tasks of its kind.
 func (f *FSPY) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	if k := modelOf(st); k >= 0 {
 		if maps, reduces, known := f.Predict(st.Job); known {

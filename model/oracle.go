@@ -96,7 +96,7 @@ func (n *Noisy) Size(j *sched.Job) (sched.Work, bool) {
 	return w, known
 }
 
-// factor is exp(Sigma·N) for a job, N by Box and Muller's transform of two hashes.
+// factor returns exp(Sigma·N) for a job, N by Box and Muller's transform of two hashes.
 func (n *Noisy) factor(job sched.JobID) float64 {
 	if n.Sigma == 0 {
 		return 1
@@ -106,7 +106,7 @@ func (n *Noisy) factor(job sched.JobID) float64 {
 	return math.Exp(n.Sigma * math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v))
 }
 
-// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+// mix returns a hash of x: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

@@ -289,8 +289,8 @@ func drop(list []deferral, task int32) []deferral {
 	return list
 }
 
-// offer finds out which nodes are offered in this Step: those whose room is news, which under heartbeats are those
-// that have reported, and at each beat all that have room.
+// offer finds out which nodes are offered in this Step: those in Plan.Offers (under heartbeats, the nodes that have
+// reported), and at each beat all nodes with room.
 func (a *adaptive) offer(p *sched.Plan) {
 	if a.most == 0 {
 		return
@@ -306,7 +306,7 @@ func (a *adaptive) offer(p *sched.Plan) {
 }
 
 // defers reports whether tasks of st may pass over nodes without their input: its stage holds enough slots for its
-// goal by what is known of its tasks (2.6 of the page).
+// goal by what is known of its tasks (docs/spec/adaptive.md, 2.6).
 func (a *adaptive) defers(p *sched.Plan, st *sched.Stage) bool {
 	return a.passes(st.Job) > 0 && a.near(st) && a.Order.enough(p.Now, st)
 }

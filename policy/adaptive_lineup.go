@@ -59,7 +59,7 @@ type goalRow struct {
 // A goalLane is the stages whose tasks have one shape.
 type goalLane struct{ planned, late sched.Tournament }
 
-// A goalQueue is a heap of stages by their goals, which may have changed since.
+// A goalQueue is a heap of stages by the goals that they had when they were added.
 type goalQueue []goalEntry
 
 type goalEntry struct {
@@ -333,7 +333,7 @@ func (l *lineup) isCapped(p *sched.Plan, st *sched.Stage) bool {
 	return false
 }
 
-// before is the order of the tournaments.
+// before implements the order of the tournaments (sched.Tournament.Order).
 func (l *lineup) before(a, b int32, at sched.Time) (bool, sched.Time) {
 	x, until := l.curve(a, at)
 	y, untilY := l.curve(b, at)
@@ -377,8 +377,8 @@ func (l *lineup) curve(member int32, at sched.Time) (goals.Curve, sched.Time) {
 	return s.Course(0, young), r.runs.next(r.facts.mean)
 }
 
-// inTime returns the class and the value of a stage where as few jobs as possible are to be late: by its goal, which
-// meets all goals that any order meets. Jobs that are given up come last, the least work first.
+// inTime returns the class and the value of a stage if as few jobs as possible are to be late. Stages come by their
+// goals: this order meets all goals if any order does. Jobs that are given up come last, the least work first.
 func (l *lineup) inTime(r *goalRow) (goals.Class, float64) {
 	switch {
 	case *l.GivenUp.Of(r.stage.Job):
@@ -419,8 +419,8 @@ func (l *lineup) masterKey(v *sched.View, st *sched.Stage) sched.Key {
 	return sched.Key{Class: int32(goals.Planned), Value: goal.Seconds(), Then: int64(goal)}
 }
 
-// told returns the sum of the times of a job's tasks, which the user has told and which stands for the tasks until the
-// job's master has asked for some; 0: it is not told, or the master has asked.
+// told returns the sum of the times of a job's tasks, as the user has stated it. It stands for the tasks until the
+// job's master has asked for some; 0: the user has stated nothing, or the master has asked.
 func told(master *sched.Stage) sched.Time {
 	if !counts(master) {
 		return 0
@@ -434,8 +434,9 @@ func (l *lineup) precedes(v *sched.View, st, master *sched.Stage) bool {
 	return a.Before(b) || !b.Before(a) && earlier(st, master)
 }
 
-// steps returns for how many seconds RequiredInWaves stays as it is: until one wave less fits before the goal, or one
-// slot less is enough for the work that is left, which the young tasks do.
+// steps returns for how many seconds RequiredInWaves stays as it is: until one wave fewer fits before the goal, or
+// until one slot fewer is enough for the work that is left. Each second, that work falls by one second for each of the
+// young tasks.
 func steps(s goals.Stage, young int) float64 {
 	waves := s.WholeWaves(0)
 	if s.Mean <= 0 {
@@ -461,8 +462,8 @@ func (l *lineup) enough(now sched.Time, st *sched.Stage) bool {
 	return c.Class == goals.Planned && c.At(0).Value >= -goals.SameValue
 }
 
-// enoughUntil returns up to which instant (excluded) it is sure that a stage that holds enough slots goes on to do so
-// while nothing happens; Never: it does for good.
+// enoughUntil returns the instant up to which (excluded) a stage that holds enough slots certainly holds enough, if
+// nothing happens before; Never: for ever.
 func (l *lineup) enoughUntil(now sched.Time, st *sched.Stage) sched.Time {
 	m := *l.members.Of(st)
 	_, until := l.curve(m, now)

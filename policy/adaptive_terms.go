@@ -157,14 +157,6 @@ func (g *goalTerms) work(st *sched.Stage) float64 {
 	return float64(tasksOf(st)) * g.cost(st)
 }
 
-// tasksOf returns how many tasks st has, or, if the application may ask for more, how many are known so far.
-func tasksOf(st *sched.Stage) int32 {
-	if st.Total >= 0 {
-		return st.Total
-	}
-	return st.Pending + st.Running + st.Suspended + st.Done
-}
-
 // longestThrough returns the length of the longest path through the stages of job j that ends with a stage. way returns
 // the length of a stage. O(stages and their dependencies).
 func longestThrough(j *sched.Job, stage int, way func(*sched.Stage) float64) float64 {

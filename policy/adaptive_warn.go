@@ -28,23 +28,24 @@ func notesIn(p sched.Policy) []string {
 // mostNamed is how many jobs a note names at most.
 const mostNamed = 5
 
-// warnings make notes when the goals of jobs cannot all be met: at the submission of a job, if the estimator knows its
-// tasks, when the first task of a stage has finished, when nodes join or are lost, and when nodes together have come to
-// offer more or less by one part in fewGoals. There is at most one note about each job. A look at all goals costs
-// O(n log n) for n stages. With more than fewGoals jobs, the next look waits until there were so many news that it
-// costs O(log n) for each of them, but for what nodes offer.
+// warnings make notes when the goals of jobs cannot all be met. They look at all goals when a job is submitted, if the
+// estimator knows its tasks; when the first task of a stage has finished; when nodes join or are lost; and when nodes
+// together have come to offer more or less by one part in fewGoals. There is at most one note about each job.
+//
+// A look costs O(n log n) for n stages. With more than fewGoals jobs, the next look waits for so many events that it
+// costs O(log n) for each of them. Changes of what nodes offer do not wait.
 type warnings struct {
 	Told  sched.Per[bool]  // by job: a note was made
 	Asked sched.Per[int32] // by job: the most tasks that were known when its master asked (with shortage=fewest)
-	Since int              // how many news there were since the last look
-	There sched.Resources  // what there was at the last look
+	Since int              // events since the last look that may change its result (news)
+	There sched.Resources  // what nodes together offered at the last look
 
 	on    bool
 	notes []string
 }
 
-// fewGoals is the number of jobs up to which there is a look at all goals for each new job. Where what there is has
-// changed by less than one part in so many there is none.
+// fewGoals is the number of jobs up to which there is a look at all goals for each new job. It also says which change
+// of what nodes offer is too small for a look: less than one part in fewGoals.
 const fewGoals = 64
 
 // A claimant is a stage, and the work that is left of it.
@@ -150,7 +151,7 @@ func (w *warnings) asksMore(j *sched.Job) bool {
 	tasks := int32(0)
 	for _, st := range j.Stages {
 		if st.Kind != sched.Master {
-			tasks += unfinished(st) + st.Done
+			tasks += tasksOf(st)
 		}
 	}
 	known := w.Asked.Of(j)

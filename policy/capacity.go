@@ -168,12 +168,12 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	if !c.masters.bounds(st) {
 		return ""
 	}
-	k, over := c.limits.overLed(v, st, users)
+	k, over := c.limits.overMasters(v, st, users)
 	if !over {
 		return ""
 	}
 	return fmt.Sprintf("masters of user %s hold %d %v of at most %.0f in queue %s, and one more takes %d", u.Spec.Name,
-		u.Masters[k], k, c.limits.mostLeads(v, st, k, users), v.Path(q), st.Spec.PerTask[k])
+		u.Masters[k], k, c.limits.mostMasters(v, st, k, users), v.Path(q), st.Spec.PerTask[k])
 }
 
 // usable returns the amount that the limit of masters is a part of: the guarantee of queue q, or what the queue could

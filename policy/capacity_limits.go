@@ -83,17 +83,17 @@ type userLimits struct {
 	masters *masterLimit
 }
 
-// overLed returns the kind of resource that the masters of a user would hold too much of with st, a master that waits;
-// false: there is none. A user may always have one master.
-func (l *userLimits) overLed(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
+// overMasters returns a kind of resource whose limit the masters of a user would exceed if st, a master that waits,
+// started; false: there is none. A user may always have one master.
+func (l *userLimits) overMasters(v *sched.View, st *sched.Stage, active int) (sched.ResourceKind, bool) {
 	return beyond(v.Queues[st.Job.Queue].Masters, st, func(k sched.ResourceKind) float64 {
-		return l.mostLeads(v, st, k, active)
+		return l.mostMasters(v, st, k, active)
 	})
 }
 
-// mostLeads returns how much of kind k the masters of the user of st may hold: the part that masters may hold of the
+// mostMasters returns how much of kind k the masters of the user of st may hold: the part that masters may hold of the
 // queue, times what the user may hold of the queue's guarantee (LeafQueue.getUserAMResourceLimitPerPartition).
-func (l *userLimits) mostLeads(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
+func (l *userLimits) mostMasters(v *sched.View, st *sched.Stage, k sched.ResourceKind, active int) float64 {
 	q := v.Queues[v.Queues[st.Job.Queue].Parent]
 	part := l.masters.partOf(v, q)
 	if part >= 1 {
@@ -111,7 +111,7 @@ func (l *userLimits) mayStart(v *sched.View, st *sched.Stage, active int) bool {
 	if !l.masters.bounds(st) {
 		return true
 	}
-	_, over := l.overLed(v, st, active)
+	_, over := l.overMasters(v, st, active)
 	return !over && l.masters.allow(v, v.Queues[v.Queues[st.Job.Queue].Parent], st)
 }
 

@@ -5,16 +5,16 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A lender knows how many slots of each kind may be lent, and how many of a node's may be used so that all nodes are
-// used alike.
+// A lender knows how many slots of each kind may be lent, and how many slots of a node may be used so that all nodes
+// are used alike.
 //
-// Where tasks ask for slot-weight, a node's capacity of that is what its slots weigh together, and a task that is away
-// from its own slots holds weight alone: so the weight that idle slots leave serves as many tasks as it suffices for,
-// whichever slots it comes from.
+// If tasks ask for slot-weight, the slot-weight of a node is the sum of the weights of its slots, and a task away from
+// its own slots holds weight only. So the weight of all idle slots of a node serves as many such tasks as it is enough
+// for, whichever slots it comes from.
 type lender struct {
 	Loans map[sched.AttemptID]bool // maps on reduce slots near their input
-	Owed  int                      // of them, those that no reduce has made up for
-	Seen  [2]int64                 // what a map, what a reduce weighed; zero: none has been seen that weighs anything
+	Owed  int                      // how many loans no reduce has made up for yet
+	Seen  [2]int64                 // weight of a map, of a reduce, as seen last; zero: none with a weight was seen
 
 	lends         bool
 	pooledLine    bool // the line is of both kinds of slots together
@@ -29,9 +29,10 @@ type slotState struct {
 	weights  [2]int64 // of a map slot, of a reduce slot; zero: they have none
 	demand   [2]int64 // slots wanted, lent ones included: what the balancing line is drawn for
 	capacity [2]int64
-	extra    [2]int64 // tasks of the other kind that may yet be let onto slots of this kind
+	extra    [2]int64 // how many more tasks of the other kind may use slots of this kind
 	line     [2]func(*sched.Node) bool
-	at       map[sched.StageID]sched.NodeID // nodes up to it are full or at the line, for a stage on slots of its kind
+	// at is by stage, for slots of its own kind: all nodes up to this one are full or at the line.
+	at map[sched.StageID]sched.NodeID
 }
 
 func newLender(a Args) lender {
@@ -111,7 +112,7 @@ func (l *lender) spare(p *sched.Plan, k sched.ResourceKind) int64 {
 	return p.Capacity[k] - p.Queues[0].Used[k]
 }
 
-// balance returns what lending looks at of map and of reduce slots.
+// balance returns the numbers of map slots and of reduce slots from which package theory computes what may be lent.
 func (l *lender) balance(p *sched.Plan) (kinds [2]theory.SlotKind) {
 	root := p.Queues[0]
 	away := [2]int64{int64(root.Count[sched.Map].Away), int64(root.Count[sched.Reduce].Away)}
@@ -143,7 +144,7 @@ func (l *lender) quota(p *sched.Plan, i int) int64 {
 	return n
 }
 
-// mayLend reports whether tasks of the other kind may yet be let onto slots of kind k.
+// mayLend reports whether one more task of the other kind may use slots of kind k in this Step.
 func (l *lender) mayLend(k sched.ResourceKind) bool { return l.extra[sideOfSlots(k)] > 0 }
 
 // away returns how many tasks may yet be away from slots of kind k, by the quota alone.
@@ -184,7 +185,8 @@ func (l *lender) measure(p *sched.Plan) {
 	}
 }
 
-// under reports whether fewer slots of a node are used than may be, so that all nodes are used alike.
+// under reports whether node n is below the balancing line: fewer of its slots of kind i are used than may be, so that
+// all nodes are used alike.
 func (l *lender) under(n *sched.Node, i int) bool {
 	used, has := n.Used[slotKinds[i]], n.Capacity[slotKinds[i]]
 	if l.pooledLine {
@@ -207,8 +209,8 @@ func (l *lender) below(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) sch
 	return sched.Where{After: l.at[st.ID], Ok: l.line[i]}
 }
 
-// passed notes up to which node all that a stage may use are at the line, after it has started a task on the first one
-// below.
+// passed is called after a task of st has started on the first node that where allows. It notes that all nodes before
+// that one are full or at the line for st, so that the next search begins there.
 func (l *lender) passed(p *sched.Plan, st *sched.Stage, where sched.Where) {
 	if where.Ok != nil && !st.Placed() {
 		acts := p.Actions()

@@ -9,16 +9,18 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A turnList is all jobs in the order beneath, for one kind of slots, as it was at the last look. SEPB asks of it
-// whether any of so many jobs from a place on has a task that waits. That costs a bit for each of them, whatever the
-// jobs have done since.
+// A turnList has all jobs, for one kind of slots, in the order of the base at the last look. SEPB asks whether any of
+// the jobs from one place to another has a task that waits. The answer costs a bit for each of these jobs, whatever
+// they have done since the look.
 type turnList struct {
 	Jobs  []sched.JobID
 	Turns sched.Per[int32] // by job: its place in Jobs, from 1
 	Ends  []int32          // by QueueID: the place of the last of its jobs
 	Reach int              // the first place before which no straggler has all the jobs that are checked for it
 
-	waits [2][]uint64 // of maps, of reduces: by place from 0, whether some may wait; none that does is missing
+	// waits has, for maps and for reduces, a bit by place from 0. It is set if a task of the job waits, and may be set
+	// if none does.
+	waits [2][]uint64
 }
 
 // turn returns a job's place, from 1; 0: it has none.
@@ -56,7 +58,7 @@ func (l *turnList) set(kind sched.StageKind, at int) {
 	(*w)[at/64] |= 1 << (at % 64)
 }
 
-// arrange puts so many jobs into the list that are in order.
+// arrange replaces the list by jobs, which are in order.
 func (l *turnList) arrange(jobs []jobTurn) {
 	l.Jobs, l.Ends = l.Jobs[:0], l.Ends[:0]
 	for i := range l.waits {
@@ -79,7 +81,7 @@ func (l *turnList) arrange(jobs []jobTurn) {
 	}
 }
 
-// anyWaits reports whether a task of a kind waits of any of the jobs whose places from 0 are in [from, to).
+// anyWaits reports whether any of the jobs with places from 0 in [from, to) has a task of a kind that waits.
 func (l *turnList) anyWaits(p *sched.Plan, kind sched.StageKind, from, to int) bool {
 	words := l.waits[kind]
 	to = min(to, 64*len(words))
@@ -100,7 +102,7 @@ func (l *turnList) anyWaits(p *sched.Plan, kind sched.StageKind, from, to int) b
 	return false
 }
 
-// waits reports whether any task of a kind of a job waits.
+// waits reports whether job j, which may be nil, has a task of a kind that waits.
 func waits(j *sched.Job, kind sched.StageKind) bool {
 	if j == nil || j.Ended {
 		return false
@@ -144,8 +146,9 @@ func (o *jobOrder) note(st *sched.Stage) {
 	}
 }
 
-// arrange remembers the order of all jobs for each kind of slots that stragglers run on: those of stages. It
-// costs O(n log n) for n jobs, at a look, and is of use only while tasks wait.
+// arrange remembers the order of all jobs for each kind of slots for which one of the given stages with stragglers
+// competes. It runs once a look and costs O(n log n) for n jobs. Without waiting tasks the order is empty, because
+// nothing asks for it.
 func (o *jobOrder) arrange(p *sched.Plan, stages []sched.StageID) {
 	var suspected [2]bool
 	for _, id := range stages {
@@ -223,8 +226,9 @@ func (o *jobOrder) window(p *sched.Plan, st *sched.Stage) int {
 	return theory.CheckedJobs(o.checked, p.LiveJobs())
 }
 
-// before reports whether the job of st b comes so far before the job in place mine of a queue that no job checked for b
-// is in that place or after it. It also returns false if b has no place, or one after mine.
+// before reports whether the job of stage b comes so early that its second attempts are not checked against the job at
+// place mine, which is in the given queue: the jobs checked for b end before that place, or are all in another queue.
+// It returns false if the job of b has no place, or a place from mine on.
 func (o *jobOrder) before(p *sched.Plan, b *sched.Stage, mine int, queue sched.QueueID) bool {
 	at := o.Lists[sideOfSlots(kindOf(b))].turn(b.Job)
 	switch {

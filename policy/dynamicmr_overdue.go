@@ -21,7 +21,7 @@ type overdueKiller struct {
 	running []sched.AttemptID
 }
 
-// ranTasks are attempts that succeeded.
+// ranTasks counts the attempts of a stage that succeeded, and sums their times.
 type ranTasks struct {
 	Tasks int64
 	Time  sched.Time // of all together
@@ -79,7 +79,7 @@ func (o *overdueKiller) kill(p *sched.Plan, s *sepb) {
 	}
 }
 
-// killOf ends those of the given attempts of st that have no twin and are overdue.
+// killOf ends those of the given attempts of st that have no second attempt and are overdue. It ends each task once.
 func (o *overdueKiller) killOf(p *sched.Plan, st *sched.Stage, attempts []sched.AttemptID) {
 	r := o.Ran.Of(st)
 	for _, id := range attempts {

@@ -87,8 +87,8 @@ func (s *sepb) lookAround(p *sched.Plan) {
 	s.Order.arrange(p, s.Stages)
 }
 
-// overtakes starts a second attempt on a slot of kind k for a job that comes before that of st, which waits for one, if
-// no job checked has a task that waits; and reports whether it did.
+// overtakes starts a second attempt on a slot of kind k for a job that comes before the job of st, a stage that waits
+// for such a slot. It does so only if no job that is checked has a task that waits. It reports whether it started one.
 func (s *sepb) overtakes(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) bool {
 	o := &s.Order
 	if len(s.Stages) == 0 || o.checked == 1 && !o.perQueue || s.Late.left(p) <= 0 {
@@ -113,7 +113,8 @@ func (s *sepb) overtakes(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) b
 	return false
 }
 
-// suspectsOf returns the stages with stragglers of kind k, with every one in its place again.
+// suspectsOf returns a search for the stages with stragglers of kind k. Stages that an earlier search has skipped are
+// in it again.
 func (s *sepb) suspectsOf(p *sched.Plan, k sched.ResourceKind, lent bool) slotsSought {
 	if !s.marked {
 		s.mark(p)

@@ -125,7 +125,7 @@ var flexParams = PlacingParams(
 	mastersParam("0.5", "the cluster, or with base=fair of a queue's share,"),
 )
 
-// flexMetrics are the metrics by name.
+// flexMetrics returns the metrics by name, as values of the parameter metric.
 func flexMetrics() (options []Option) {
 	for _, name := range slices.Sorted(maps.Keys(malleable.Metrics)) {
 		options = append(options, Option{Name: name})

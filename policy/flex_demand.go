@@ -96,7 +96,7 @@ func (d *flexDemand) claim(v *sched.View, l *slotLane, st *sched.Stage) (c malle
 		c.Work -= min(st.Elapsed(v.Now).Seconds(), mean*float64(st.Running)) * float64(each)
 	}
 	c.Work = max(c.Work, 1e-9*mean)
-	c.Penalty = d.penalty(v, st, mean*float64(unfinished(st)+st.Done)*float64(each)/float64(c.Max))
+	c.Penalty = d.penalty(v, st, mean*float64(tasksOf(st))*float64(each)/float64(c.Max))
 	if law := d.Laws.Of(st); d.lawful && law.Mean > 0 {
 		c.Penalty.Spread, c.Penalty.Since = law.Spread(int(unfinished(st)))/law.Mean, v.Now.Seconds()
 	}
@@ -230,8 +230,10 @@ func (d *flexDemand) minima(v *sched.View, l *slotLane, claims []malleable.Job) 
 	return least
 }
 
-// spread gives away whole things among takers by weight, as far as they take them: each its part rounded down, again
-// among those that took all of it, and what is left one each. O(n) a round, and each round but the last fills a taker.
+// spread gives count whole things to takers by weight. take gives taker i at most n of them, and returns how many it
+// took. In each round every taker is offered its part, rounded down. A taker that took less is full, and the others
+// share the rest in the next round. When all parts round down to 0, what is left goes to them one each. O(n) a round. A
+// round in which no taker gets full leaves less than one thing each.
 func spread(count int, takers []int, weight func(int) float64, take func(i, n int) int) {
 	for open := slices.Clone(takers); count > 0 && len(open) > 0; {
 		sum := 0.0

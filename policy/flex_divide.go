@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// flexDivision is what each stage and each queue is to hold, as slots were divided last.
+// flexDivision is the result of the last division: what each stage and each queue is to hold.
 type flexDivision struct {
 	Slots  sched.Per[flexSlots]       // by stage
 	Shares sched.Per[sched.Resources] // by queue: what its jobs are to hold (with base=fair)

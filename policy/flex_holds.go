@@ -1,15 +1,13 @@
 package policy
 
 import (
-	"math"
-
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// flexHolds keeps stages from starting while what they wait for is far from its end. Reduces that have started hold
-// their slots until the maps are through, so those of a large job keep small jobs waiting (5 of the page). A stage is
-// held until the schedule has one task's time left for the stages before it, which is time enough to copy what these
-// have made: a task that started early took no less.
+// flexHolds keeps stages from starting while the stages before them are far from their ends. Reduces that have started
+// hold their slots until the maps are done, so the reduces of a large job keep small jobs waiting (docs/spec/flex.md,
+// 5). A stage is held until the stages before it have, by the schedule, the time of one of its own tasks left. That is
+// time enough to copy their output: a task that started earlier took no less.
 type flexHolds struct {
 	Holds sched.Per[flexHold] // by stage
 	Next  sched.Time          // the earliest instant at which one ends; 0: there is none
@@ -19,12 +17,10 @@ type flexHolds struct {
 
 // A flexHold keeps a stage that waits for others from starting.
 type flexHold struct {
-	Said  bool       // slots have been divided since the stage may run; it is held before
-	Until sched.Time // it starts nothing sooner; 0: it may
+	Said bool // slots have been divided since the stage may run; it is held before
+	// Until is when it may start; 0: now; Never: not before the stages that it waits for are done, or their ends known.
+	Until sched.Time
 }
-
-// never is when a stage is let go whose predecessors end at an unknown instant: they will be through, or known, first.
-const never = sched.Time(math.MaxInt64)
 
 // holds reports whether st may start nothing yet.
 func (h *flexHolds) holds(st *sched.Stage) bool {
@@ -37,7 +33,7 @@ func (h *flexHolds) holds(st *sched.Stage) bool {
 
 // until returns when st may start, if it is held and that is known.
 func (h *flexHolds) until(st *sched.Stage) (sched.Time, bool) {
-	if at := h.Holds.Of(st).Until; h.holds(st) && at > 0 && at < never {
+	if at := h.Holds.Of(st).Until; h.holds(st) && at > 0 && at < sched.Never {
 		return at, true
 	}
 	return 0, false
@@ -88,7 +84,7 @@ func (h *flexHolds) start(p *sched.Plan, st *sched.Stage, d *flexDivision, want 
 		}
 		s := d.Slots.Of(before)
 		if !s.Active || !s.Known || s.Ends == 0 {
-			return never
+			return sched.Never
 		}
 		ends = max(ends, s.Ends)
 	}
@@ -131,7 +127,7 @@ func (h *flexHolds) next(p *sched.Plan) {
 	h.Next = 0
 	for j := range p.Jobs() {
 		for _, st := range j.Stages {
-			if at := h.Holds.Of(st).Until; at > p.Now && at < never && (h.Next == 0 || at < h.Next) {
+			if at := h.Holds.Of(st).Until; at > p.Now && at < sched.Never && (h.Next == 0 || at < h.Next) {
 				h.Next = at
 			}
 		}

@@ -18,11 +18,11 @@ const (
 // flexOrder makes keys of slots: of a stage in its queue, and of a queue among its siblings.
 type flexOrder struct{ wants *flexDivision }
 
-// goal orders the stages of a queue. A stage whose task time is not known comes first, with few tasks. Then come
-// those that hold less than their slots: with base=none the one that lacks most (2.11 of the page), with base=fair
-// the one that has the smallest part of them, as fair serves minimum shares. Slots that no stage is entitled to, as a
-// job has fewer tasks left than slots, go by the order in which packing would give them; with base=fair to the job
-// that holds least for its weight.
+// goal returns the key of st among the stages of a queue. A stage with an unknown task time comes first while it has
+// few tasks. Then come stages that hold less than their slots: with base=none the one that lacks most
+// (docs/spec/flex.md, 2.11), with base=fair the one that holds the smallest part of its slots, as fair serves minimum
+// shares. The other slots, which are left when a job has fewer tasks than slots, go to stages in the order of the
+// packing; with base=fair to the job that holds least for its weight.
 func (o flexOrder) goal(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	if st.Kind == sched.Master {
 		return sched.Key{Class: flexMaster}
@@ -64,7 +64,8 @@ func (o flexOrder) inWords(k sched.Key) string {
 	return fmt.Sprintf("it has its slots, place %g of the division", k.Value)
 }
 
-// entitled is a queue's place among its siblings under fair, where what its jobs are to hold is its minimum share.
+// entitled returns the key of queue q among its siblings with base=fair. What the jobs of q are to hold counts as its
+// minimum share.
 func (o flexOrder) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	used, least := q.Used[k], q.Min[k]
 	if s, ok := o.wants.Shares.Has(q); ok {

@@ -18,8 +18,9 @@ var fspCard = Card{
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 
-// fsp serves jobs in the order in which they would be done on a server that all share by weight (processor sharing). A
-// job that should have been done there, but is not, stays where it is in that order: before all that are not late.
+// fsp serves jobs in the order in which they would be done on a server that all jobs share by weight (processor
+// sharing). A late job is done there, but not here. It keeps its place in that order, so it comes before all jobs that
+// are not late.
 type fsp struct {
 	Order
 	DelayPlacer

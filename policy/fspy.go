@@ -111,12 +111,12 @@ var fspyCard = Card{
 }
 
 // fspy keeps a virtual cluster of the real one's capacity that all jobs share fairly, and serves first the job that has
-// least left there. A job whose size is not known shares the real cluster fairly with others like it, which together
-// get what they have in the virtual one, until a probe has told its size.
+// least left there. Jobs whose size is not known share the real cluster fairly with each other until probes have told
+// their sizes. Together they get what they have in the virtual cluster.
 //
-// A job event costs O(n) for n jobs, since it changes the shares of all; a task event O(log n), and O(log n) for each
-// two jobs whose ranks have crossed by then. Times are in nanoseconds, sizes in nanoseconds times the unit of the
-// resource.
+// A job event costs O(n) for n jobs, since it changes the shares of all. A task event costs O(log n), and O(log n) more
+// for each two jobs whose ranks have crossed since the last event. Times are in nanoseconds, sizes in nanoseconds times
+// the unit of the resource.
 type fspy struct {
 	DelayPlacer
 	Keep    keeper
@@ -155,7 +155,7 @@ const (
 	secondClass
 )
 
-// key is a job's place in its queue.
+// key returns the place of job j, whose memory is m, in its queue.
 func (f *fspy) key(j *sched.Job, m *fspyJob) sched.Key {
 	switch {
 	case m.Queue == fairQueue:
@@ -225,8 +225,9 @@ func (f *fspy) grant(p *sched.Plan) bool {
 	return false
 }
 
-// turn returns the queues in the order in which room is offered to them: probes while they have less of their part than
-// the others of theirs; of these, the fair queue while it holds less than in the virtual cluster.
+// turn returns the queues in the order in which room is offered to them. The queue of probes comes first while its part
+// of what all queues hold is below the parameter for probes, else last. Of the other two, the fair queue comes first
+// while it holds less than in the virtual cluster.
 func (f *fspy) turn() [3]fspyQueue {
 	first, second := sizedQueue, fairQueue
 	if float64(f.Virtual.Held[fairQueue]) < f.Virtual.Target {
@@ -239,9 +240,9 @@ func (f *fspy) turn() [3]fspyQueue {
 	return [3]fspyQueue{first, second, probeQueue}
 }
 
-// Position tells a stage's place for explanations: which of the queues has its turn as things stand, and the place
-// there. Of a job of known size that is its number in the virtual cluster, which, other than its rank, is the same
-// after the policy's memory went through JSON.
+// Position returns the place of st for explanations: the place of its queue by turn, and its place there. For a job of
+// known size that is not late, the second is its number in the virtual cluster: unlike the rank, that number stays the
+// same when the policy's memory goes through JSON.
 func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	m := f.Virtual.Jobs.Of(st.Job)
 	if m.Queue == noQueue || f.Withheld(v, st) != "" {
@@ -256,7 +257,8 @@ func (f *fspy) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 	return key, ok
 }
 
-// InWords says which queue a stage's job is in, how many of the others have their turn before it, and its place there.
+// InWords returns in words which queue a stage's job is in, how many of the other queues come before it now, and its
+// place there.
 func (f *fspy) InWords(_ *sched.View, st *sched.Stage, k sched.Key) string {
 	m := f.Virtual.Jobs.Of(st.Job)
 	turn := spelling.Count(k.Class/(secondClass+1), "of the three queues comes first, ",

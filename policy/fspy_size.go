@@ -34,7 +34,7 @@ func (m *average) add(t sched.Time) {
 	m.Mean += (float64(t) - m.Mean) / float64(m.N)
 }
 
-// amount returns what FSPY reads of resources: memory and cores; slots where a cluster has no memory.
+// amount returns the part of r that FSPY looks at: memory and cores, or slots if the cluster has no memory.
 func (f *fspySizes) amount(r sched.Resources) theory.Pair {
 	first := r[sched.Memory]
 	if f.Slots {
@@ -43,7 +43,7 @@ func (f *fspySizes) amount(r sched.Resources) theory.Pair {
 	return theory.Pair{float64(first), float64(r[sched.VCores])}
 }
 
-// capacity is that of the virtual cluster.
+// capacity returns the capacity of the virtual cluster.
 func (f *fspySizes) capacity() theory.Pair {
 	c := f.amount(f.Total)
 	if f.production {
@@ -81,8 +81,8 @@ func (f *fspySizes) master(j *sched.Job) (r theory.Pair) {
 	return r
 }
 
-// container returns what an uber job holds: the container of its master, and where it has none one that has room for
-// each of its tasks.
+// container returns what an uber job holds: the container of its master, or, for a job without a master, one that has
+// room for each of its tasks.
 func (f *fspySizes) container(j *sched.Job) theory.Pair {
 	r := f.master(j)
 	if r != (theory.Pair{}) {
@@ -96,7 +96,7 @@ func (f *fspySizes) container(j *sched.Job) theory.Pair {
 	return r
 }
 
-// workless returns what of a job's share does no work: its master, unless that does it all.
+// workless returns the part of a job's share that does no work: its master, unless the master does all the work.
 func (f *fspySizes) workless(j *sched.Job) theory.Pair {
 	if f.isUber(j) {
 		return theory.Pair{}
@@ -104,8 +104,8 @@ func (f *fspySizes) workless(j *sched.Job) theory.Pair {
 	return f.master(j)
 }
 
-// firstBound is the bound of a job whose size is not known: room for its master and for all tasks that wait for no
-// others (eq. 9).
+// firstBound returns the bound of a job whose size is not known: room for its master and for all tasks that need not
+// wait for other tasks (eq. 9).
 func (f *fspySizes) firstBound(j *sched.Job) theory.Pair {
 	if f.isUber(j) {
 		return f.container(j)
@@ -113,13 +113,13 @@ func (f *fspySizes) firstBound(j *sched.Job) theory.Pair {
 	bound := f.master(j)
 	for _, st := range j.Stages {
 		if st.Kind != sched.Master && len(st.Spec.After) == 0 {
-			bound = bound.Add(float64(tasks(st)), f.amount(st.Spec.PerTask))
+			bound = bound.Add(float64(tasksOf(st)), f.amount(st.Spec.PerTask))
 		}
 	}
 	return bound.Min(f.capacity())
 }
 
-// bound is the average parallelism bound of a job of known size.
+// bound returns the average parallelism bound of a job of known size.
 func (f *fspySizes) bound(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) theory.Pair {
 	if f.isUber(j) {
 		return f.container(j)
@@ -141,7 +141,7 @@ func (f *fspySizes) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 		}
 		l := theory.StageLoad{
 			Task:  f.amount(st.Spec.PerTask),
-			Tasks: float64(tasks(st)),
+			Tasks: float64(tasksOf(st)),
 			Mean:  float64(p.Estimate(st, 0).Mean),
 		}
 		if !known {
@@ -155,7 +155,7 @@ func (f *fspySizes) loads(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 	return loads
 }
 
-// size is that of a job in the virtual cluster. The tasks of an uber job run in one container.
+// size returns the size of a job in the virtual cluster. The tasks of an uber job run in one container.
 func (f *fspySizes) size(j *sched.Job, loads []theory.StageLoad) theory.Pair {
 	if !f.isUber(j) {
 		return theory.TotalSize(loads)
@@ -178,9 +178,6 @@ func (f *fspySizes) unfinished(p *sched.Plan, j *sched.Job) []theory.StageLoad {
 	}
 	return loads
 }
-
-// tasks returns how many tasks a stage has, of those known so far where an application keeps asking.
-func tasks(st *sched.Stage) int32 { return unfinished(st) + st.Done }
 
 // smallKind returns the place of a stage in Small: 0 for maps, 1 for reduces.
 func smallKind(st *sched.Stage) int {

@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A fspyCluster is the virtual cluster of fspy, and the queue that each job is in by it.
+// A fspyCluster is the virtual cluster of fspy. It also says which queue each job is in.
 type fspyCluster struct {
 	fspySizes
 	Cluster theory.VirtualCluster
@@ -16,13 +16,13 @@ type fspyCluster struct {
 	Asked   sched.Per[int32]   // by stage: finished tasks when the size was asked last
 	Held    [sizedQueue + 1]int64
 	Target  float64 // what the fair queue has in the virtual cluster
-	Next    float64 // when the next job has nothing left there; zero: none has, ever
+	Next    float64 // when the next job has nothing left there; zero: no job will
 
 	fspyOptions
-	changed bool // the virtual cluster, at this instant
+	changed bool // the virtual cluster has changed at this instant
 
 	// What follows from the virtual cluster and the time.
-	race    theory.Race        // of jobs of known size that are not late, to having nothing left
+	race    theory.Race        // which job of known size has nothing left first; without late jobs
 	started bool               // since the last share
 	ranks   sched.Per[float64] // by job: in the race
 	racers  []theory.Racer
@@ -51,10 +51,10 @@ type fspyJob struct {
 	Orphan bool        // a probe of a job that is over
 	Tries  int8        // probes asked for
 	Aged   int8        // how often it was given a new size
-	Held   int64       // when last counted
+	Held   int64       // amount that it held when count was called last
 	Since  sched.Time  // when its probe was asked for last
 	Probe  sched.JobID // its probe
-	Finish float64     // in the virtual cluster: of a late job
+	Finish float64     // when a late job was done in the virtual cluster, ns
 }
 
 // mostProbes is how often a job is probed: once more if the first probe fails.
@@ -131,17 +131,17 @@ func (f *fspyCluster) advance(p *sched.Plan) {
 	}
 }
 
-// change brings the virtual cluster to now, before it changes.
+// change serves the virtual cluster up to now. It is called before each change of the virtual cluster.
 func (f *fspyCluster) change(p *sched.Plan) {
 	if !f.changed {
 		f.changed = true
-		for _, v := range f.Cluster.Serve(float64(p.Now)) { // what rounding kept from being done before
+		for _, v := range f.Cluster.Serve(float64(p.Now)) { // jobs that rounding has left almost done
 			f.depleted(p, v)
 		}
 	}
 }
 
-// happen draws the consequences of an event.
+// happen updates the virtual cluster and the queues by an event.
 func (f *fspyCluster) happen(p *sched.Plan, e *sched.Event) {
 	switch e.Kind {
 	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.ResizeAsked:
@@ -223,7 +223,8 @@ func (f *fspyCluster) observe(p *sched.Plan, a *sched.Attempt) {
 	}
 }
 
-// ran is told how long the master of an uber job ran. Where the job's tasks ran in it, each took its part of that.
+// ran learns from the time that the master of an uber job ran. If the master ran all tasks itself, each is taken to
+// have had an equal part of that time.
 func (f *fspyCluster) ran(j *sched.Job, took sched.Time) {
 	n := int32(0)
 	for _, st := range j.Stages {
@@ -259,7 +260,8 @@ func (f *fspyCluster) end(p *sched.Plan, j *sched.Job, outcome sched.Outcome) {
 	}
 }
 
-// probed is what the end of a probe means for its job.
+// probed is called when a probe has ended. If it succeeded, probed asks for the size of its job; else it asks for
+// another probe, if there may be one.
 func (f *fspyCluster) probed(p *sched.Plan, probe *sched.Job, outcome sched.Outcome) {
 	j := p.Job(probe.Spec.Probes)
 	if j == nil || j.Ended || f.Jobs.Of(j).Queue != fairQueue {
@@ -272,7 +274,7 @@ func (f *fspyCluster) probed(p *sched.Plan, probe *sched.Job, outcome sched.Outc
 	}
 }
 
-// gaveUp reports whether the probe of a job has not come through in time.
+// gaveUp reports whether a job was probed, and the time for its last probe is over.
 func (f *fspyCluster) gaveUp(p *sched.Plan, m *fspyJob) bool {
 	return m.Tries > 0 && p.Now > m.Since+f.probeTimeout
 }
@@ -287,7 +289,7 @@ func (f *fspyCluster) ask(p *sched.Plan, j *sched.Job) {
 	}
 }
 
-// settle gives a job its size: what it has been served virtually stays served (eq. 10).
+// settle gives a job its size. What the virtual cluster has served of the job stays served (eq. 10).
 func (f *fspyCluster) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLoad) {
 	f.change(p)
 	at, _ := f.Cluster.Find(int64(j.ID))
@@ -301,8 +303,9 @@ func (f *fspyCluster) settle(p *sched.Plan, j *sched.Job, loads []theory.StageLo
 	}
 }
 
-// depleted is what having nothing left virtually means for a job: it is late, or, aged, has what its unfinished tasks
-// take: by the estimator, twice that the second time, and so on.
+// depleted is called when job v has nothing left in the virtual cluster. The job is late from now on; or, with the
+// parameter age, it gets a new size: the time of its unfinished tasks, by the estimator the first time, twice that the
+// second time, and so on.
 func (f *fspyCluster) depleted(p *sched.Plan, v theory.VirtualJob) {
 	j := p.Job(sched.JobID(v.ID))
 	if j == nil || j.Ended {
@@ -328,11 +331,10 @@ func (f *fspyCluster) depleted(p *sched.Plan, v theory.VirtualJob) {
 	p.TouchJob(j)
 }
 
-// An aged job must still take so many nanoseconds to be given a new size, and each time its tasks are taken to be twice
-// as long as the time before, so that it is not given one over and over.
+// Limits on new sizes of aged jobs, so that no job gets one over and over. Sizes double each time, too.
 const (
-	shortest = 1e6
-	mostAged = 32
+	shortest = 1e6 // a job that takes no longer than this at its bound gets no new size, ns
+	mostAged = 32  // the time of a task is doubled at most so often
 )
 
 // resize gives the virtual cluster the capacity of the real one.

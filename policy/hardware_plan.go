@@ -245,8 +245,8 @@ func (h *hardware) classify(v *sched.View, c *hardwareClaim) {
 }
 
 // goalOf returns the instant in ns by which st has to complete; +Inf: its job has no deadline. The time between the
-// submission and the deadline is divided among the stages of the job by tasks × cost of a task (2.2 of the page
-// adaptive).
+// submission and the deadline is divided among the stages of the job by tasks × cost of a task (docs/spec/adaptive.md,
+// 2.2).
 func (h *hardware) goalOf(st *sched.Stage) float64 {
 	j := st.Job
 	if j.Spec.Deadline == 0 {

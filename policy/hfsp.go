@@ -37,7 +37,7 @@ func newHFSP(a Args) sched.Policy {
 	return h
 }
 
-// projected is a stage's place in the whole order.
+// projected returns the key of st in the whole order.
 func (h *hfsp) projected(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	return h.at(st, more, func(j *levelJob) float64 { return h.Server.instant(j.Side, j.end()) })
 }
@@ -47,7 +47,7 @@ func (h *hfsp) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
 	return sizedInWords(k, func(end float64) string { return "it would end at " + span(end) + " if all shared" })
 }
 
-// at is a stage's place, where by tells when a job would be done.
+// at returns the key of st, where by returns when a job would be done.
 func (h *hfsp) at(st *sched.Stage, more int32, by func(*levelJob) float64) sched.Key {
 	if !h.known(st) {
 		return h.unknown(st, h.attempts(st, more))
@@ -59,7 +59,7 @@ func (h *hfsp) at(st *sched.Stage, more int32, by func(*levelJob) float64) sched
 	return sched.Key{Class: ranked, Value: by(&h.Server.Jobs[s.Slot-1])}
 }
 
-// side is the part of the order that a stage is in.
+// side returns the part of the order that st is in.
 func (h *hfsp) side(st *sched.Stage) int {
 	if s := h.Shares.Of(st.Job); s.Slot != 0 && h.known(st) {
 		return int(h.Server.Jobs[s.Slot-1].Side)
@@ -110,12 +110,12 @@ func (h *hfsp) know(p *sched.Plan, j *sched.Job, s *share) {
 	p.TouchJob(j)
 }
 
-// parallelism is the part of the cluster that a job uses on average when it has the cluster for itself: its size over
+// parallelism returns the part of the cluster that job j uses on average when it has the cluster for itself: its size ÷
 // the time of its waves.
 func (h *hfsp) parallelism(p *sched.Plan, j *sched.Job) float64 {
 	size, alone := 0.0, 0.0
 	for _, st := range j.Stages {
-		u, tasks := h.Units.Of(st), float64(unfinished(st)+st.Done)
+		u, tasks := h.Units.Of(st), float64(tasksOf(st))
 		size += tasks * u.Seconds
 		alone += math.Ceil(tasks*st.Spec.PerTask.DominantShare(p.Capacity)) * u.Time.Seconds()
 	}

@@ -134,8 +134,8 @@ func overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
 	return false
 }
 
-// emptiest returns the node that could hold a task of st and has most room of kind k, where room that is leaving
-// counts; nil: there is none.
+// emptiest returns the node, reserved for no stage, that could hold a task of st and has the most room of kind k; nil:
+// there is none. Room that is leaving counts.
 func emptiest(p *sched.Plan, st *sched.Stage, k sched.ResourceKind) (best *sched.Node) {
 	most := int64(-1)
 	for _, n := range p.Nodes {

@@ -33,5 +33,5 @@ func kindOf(st *sched.Stage) sched.ResourceKind {
 	panic("policy: a task that asks for nothing")
 }
 
-// kindGroup is the group of an index with one group for each kind of resource.
+// kindGroup returns the group of st in an index with one group for each kind of resource.
 func kindGroup(st *sched.Stage) int { return int(kindOf(st)) }

@@ -19,7 +19,7 @@ var lateCard = Card{
 	Memory:   []string{"second attempts that run", "by node: how many tasks were finished there"},
 }
 
-// speculating are the parameters of every policy that starts second attempts.
+// speculating appends the parameters of every policy that starts second attempts.
 func speculating(own ...Param) []Param {
 	return append(
 		own,
@@ -59,11 +59,11 @@ func speculating(own ...Param) []Param {
 	)
 }
 
-// late lets another policy have its turn, and then uses room that is left for second attempts of the tasks that are
+// late lets another policy decide, and then uses the room that is left for second attempts of the tasks that are
 // estimated to end last.
 //
-// The inner policy sees second attempts only when it is asked the next time, so for one that takes back it matters when
-// that is.
+// The inner policy sees a second attempt only when it is asked the next time. For an inner policy that takes tasks
+// back, it therefore matters how often it is asked.
 type late struct {
 	stragglers
 	wrapper
@@ -193,7 +193,8 @@ func (l *stragglers) count(p *sched.Plan) {
 	}
 }
 
-// slots is how many tasks the cluster runs at once: its slots, or what runs now where tasks are of all sizes.
+// slots returns how many tasks the cluster runs at once: its slots, or, on a cluster of containers, the attempts that
+// run now.
 func slots(p *sched.Plan) int64 {
 	if n := p.Capacity[sched.MapSlots] + p.Capacity[sched.ReduceSlots]; n > 0 {
 		return n
@@ -201,8 +202,8 @@ func slots(p *sched.Plan) int64 {
 	return int64(p.Queues[0].Running())
 }
 
-// isQuiet reports whether no attempt of a stage has run for minRun yet, and notes when the first will have. Those that
-// are started later will have later.
+// isQuiet reports whether no attempt of st has run for minRun yet, and notes when the oldest one will have. Attempts
+// that start later reach minRun later.
 func (l *stragglers) isQuiet(p *sched.Plan, st *sched.Stage) bool {
 	first := p.Now
 	for a := range p.Attempts(st) {
@@ -271,7 +272,7 @@ func (l *stragglers) scoreNodes(p *sched.Plan) float64 {
 // percentile returns the value of sorted below which a part of them lies; zero: there is none.
 func percentile(sorted []float64, part float64) float64 { return percentileWith(sorted, 0, 0, part) }
 
-// percentileWith is percentile of sorted and of times equal values x besides.
+// percentileWith returns the percentile of the values in sorted and of as many further values x as times says.
 func percentileWith(sorted []float64, x float64, times int, part float64) float64 {
 	n := len(sorted) + times
 	if n == 0 {

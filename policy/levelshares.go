@@ -63,7 +63,7 @@ func (f *levelShares) follow(p *sched.Plan) (changed bool) {
 	return changed
 }
 
-// unmoved is told of no job in a cluster without caps.
+// unmoved does nothing. It stands for the function moved where no job has a cap, so that no job changes sides.
 func unmoved(sched.JobID) {}
 
 // resize gives a job the size that is known now; what it has received in the virtual cluster stays received.

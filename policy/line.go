@@ -29,7 +29,7 @@ func onePart(rank Ranking) parting {
 	return parting{parts: 1, part: func(*sched.Stage) int { return 0 }, key: rank}
 }
 
-// alwaysSteady is [parting.steady] for keys that no start changes.
+// alwaysSteady returns true. It is [parting.steady] for keys that no start changes.
 func alwaysSteady(*sched.Stage) bool { return true }
 
 // init sets up the parts in groups; key says whether a stage is in a part.
@@ -156,13 +156,14 @@ func (t *turns) firstOf(k sched.ResourceKind) *sched.Stage {
 	return t.better(t.line.firstOf(tasks), t.allowed(t.line.firstOf(mastersOf(tasks))))
 }
 
-// head is the stage whose turn it is of those that compete for a kind of resource, room or not; nil: none waits.
+// head returns the first stage that waits and may start, of those that compete for a kind of resource, with room or
+// without; nil: there is none.
 func (t *turns) head(k sched.ResourceKind) *sched.Stage {
 	tasks := groupOf(0, k)
 	return t.better(t.line.head(tasks), t.allowed(t.line.head(mastersOf(tasks))))
 }
 
-// next is the stage whose turn it is, room or not; nil: none waits.
+// next returns the first stage that waits and may start, with room or without; nil: there is none.
 func (t *turns) next() (next *sched.Stage) {
 	for k := range sched.ResourceKind(sched.NumResources) {
 		next = t.better(next, t.head(k))

@@ -677,8 +677,8 @@ func (l *ledger) forget(v *sched.View, id sched.JobID) {
 	}
 }
 
-// learn updates the quanta of the queues above job j, whose finished tasks were was and are now now (LTYARN's quantum
-// updater).
+// learn updates the quanta of the queues above job j, whose finished tasks have changed from was to now (LTYARN's
+// quantum updater).
 func (l *ledger) learn(v *sched.View, j *sched.Job, was, now finished) {
 	moved, known := sched.Time(0), int64(0)
 	if was.N > 0 {

@@ -14,8 +14,8 @@ type contender struct {
 	queue   *sched.Queue // nil: it does not take part
 	account *account
 	class   int32
-	part    float64 // of what it is below of; of the last class 0
-	held    float64 // dominant share for its weight: of equals who holds least is first
+	part    float64 // held ÷ the share that it is below, by class; 0 in the last class
+	held    float64 // dominant share for its weight: of equals the queue that holds least is first
 	aside   bool    // until the next pass
 }
 
@@ -49,7 +49,7 @@ func (c *contender) before(o *contender, now sched.Time) bool {
 	return c.queue.ID < o.queue.ID
 }
 
-// rate is how fast a contender's account grows.
+// rate returns how fast the balance of a contender grows, in units of the ledger.
 func (c *contender) rate() int64 { return c.account.Counted.Rate - c.account.Young }
 
 // aheadUntil returns until when c, which is before o now, stays so for sure unless one of them changes. It may be too
@@ -131,7 +131,7 @@ func (s *seniority) restore() {
 	s.aside = s.aside[:0]
 }
 
-// compare is the order of the tournament.
+// compare implements the order of the tournament (sched.Tournament.Order).
 func (c *contest) compare(a, b int32, now sched.Time) (before bool, until sched.Time) {
 	x, y := &c.players[a], &c.players[b]
 	if y.before(x, now) {

@@ -21,7 +21,7 @@ type masterLimit struct {
 	whole func(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64
 }
 
-// mastersParam is the parameter of policies that bound masters, but for its default.
+// mastersParam returns the parameter masters with a default and a meaning.
 func mastersParam(standard, meaning string) Param {
 	return Param{Name: "masters", Kind: Number, Default: standard, Max: 1,
 		Meaning: "part of " + meaning + " that ApplicationMasters may hold, unless the queue sets its own part; " +
@@ -46,9 +46,9 @@ func (l *masterLimit) allow(v *sched.View, q *sched.Queue, st *sched.Stage) bool
 	return !over
 }
 
-// mayLead reports whether one master more may start where all masters together are bounded, once they hold so much more
-// than now. It returns true for a stage that is not bounded.
-func (l *masterLimit) mayLead(v *sched.View, st *sched.Stage, more sched.Resources) bool {
+// oneMoreFits reports whether master st may start once the masters of the cluster hold more beyond what they hold now.
+// It is for policies that bound all masters together. It returns true for a stage that is not bounded.
+func (l *masterLimit) oneMoreFits(v *sched.View, st *sched.Stage, more sched.Resources) bool {
 	if !l.bounds(st) {
 		return true
 	}
@@ -57,14 +57,14 @@ func (l *masterLimit) mayLead(v *sched.View, st *sched.Stage, more sched.Resourc
 	return !over
 }
 
-// over returns a resource that the masters of queue q would hold too much of if the master st started too; false: there
-// is none.
+// over returns a kind of resource whose limit the masters of queue q would exceed if the master st started too; false:
+// there is none.
 func (l *masterLimit) over(v *sched.View, q *sched.Queue, st *sched.Stage) (sched.ResourceKind, bool) {
 	return beyond(q.Masters, st, func(k sched.ResourceKind) float64 { return l.most(v, q, k) })
 }
 
-// beyond returns the first resource that masters would hold more of than most allows, if one like st were added to
-// held; false: there is none, or no master holds anything yet.
+// beyond returns the first kind of resource that would be above its limit (most) if st were added to what masters hold;
+// false: there is none, or no master holds anything yet.
 func beyond(held sched.Resources, st *sched.Stage, most func(sched.ResourceKind) float64) (sched.ResourceKind, bool) {
 	if held == (sched.Resources{}) {
 		return 0, false
@@ -77,7 +77,7 @@ func beyond(held sched.Resources, st *sched.Stage, most func(sched.ResourceKind)
 	return 0, false
 }
 
-// most is how much the masters of a queue may hold.
+// most returns how much of kind k the masters of queue q may hold.
 func (l *masterLimit) most(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	if part := l.partOf(v, q); part < 1 {
 		return part * l.whole(v, q, k)
@@ -85,7 +85,7 @@ func (l *masterLimit) most(v *sched.View, q *sched.Queue, k sched.ResourceKind) 
 	return math.MaxFloat64
 }
 
-// partOf is the part of a queue, or of a user's queue, that masters may hold.
+// partOf returns the part of queue q, or of the queue of user q, that masters may hold.
 func (l *masterLimit) partOf(v *sched.View, q *sched.Queue) float64 {
 	if q.User {
 		q = v.Queues[q.Parent]
@@ -111,13 +111,13 @@ func (l *masterLimit) refusal(v *sched.View, q *sched.Queue, st *sched.Stage) st
 		k, l.most(v, q, k), st.Spec.PerTask[k])
 }
 
-// ofAll is the whole cluster, whatever the queue.
+// ofAll returns the whole cluster's amount of kind k, whatever the queue.
 func ofAll(v *sched.View, _ *sched.Queue, k sched.ResourceKind) float64 {
 	return float64(v.Capacity[k])
 }
 
-// first returns which of two stages, one of them a master, an index has first, the master only if all of the
-// cluster may have one more; nil: neither.
+// first returns the one of two stages that comes first in index x; nil: neither may start. master is a master, and
+// counts only if the cluster may have one more. Both may be nil.
 func (l *masterLimit) first(v *sched.View, x *sched.Index, st, master *sched.Stage) *sched.Stage {
 	switch {
 	case master == nil || !l.allow(v, v.Queues[0], master):
@@ -133,8 +133,9 @@ func (l *masterLimit) first(v *sched.View, x *sched.Index, st, master *sched.Sta
 	return st
 }
 
-// weighted is what queues have by weight: each a part among the siblings that have jobs, level by level, and at most
-// its maximum. It is found in O(depth): the sums of weights follow the jobs that come and go.
+// weighted computes what queues have by weight. From the root down, each queue shares with its siblings that have jobs,
+// by weight, and has at most its maximum. This costs O(depth), because the sums of weights follow the jobs that come
+// and go.
 type weighted struct {
 	sums    []int64 // by parent, of what its children count: in millionths, so that the order of adding is no matter
 	counts  []int64 // by queue: its weight, if it has jobs
@@ -142,7 +143,7 @@ type weighted struct {
 	changes int // of the configured queues, that sums know of
 }
 
-// of is what a queue has of kind k.
+// of returns how much of kind k queue q has by weight.
 func (w *weighted) of(v *sched.View, q *sched.Queue, k sched.ResourceKind) float64 {
 	share := float64(v.Capacity[k])
 	for at := q; at.ID != 0; at = v.Queues[at.Parent] {

@@ -50,8 +50,8 @@ func arrival(jobs []theory.SlotJob, _ theory.Slots) []int {
 // for the 13,699 that seven jobs have.
 const beginnings = 10
 
-// mostBranch is how many jobs branch and bound is tried on after the local search. Beyond, it would only turn the last
-// few over.
+// mostBranch is the most jobs for which branch and bound follows the local search. With more jobs, the effort would end
+// while it still tries orders of the last few.
 const mostBranch = 12
 
 // An orderEngine orders rounds: by a rule, or by what it finds starting from it.
@@ -214,7 +214,7 @@ func taskSeconds(v *sched.View, st *sched.Stage) (float64, bool) {
 	return e.Mean.Seconds(), e.Mean > 0 || e.Samples > 0
 }
 
-// elapsed returns for how long the attempts of st run, in seconds, none for longer than it should.
+// elapsed returns for how many seconds the running attempts of st have run together. Each counts for at most mean.
 func elapsed(v *sched.View, st *sched.Stage, mean float64) (sum float64) {
 	for a := range v.Attempts(st) {
 		if a.State == sched.Running {

@@ -113,8 +113,8 @@ func (o *Order) startAll(p *sched.Plan, place Placer) {
 	}
 }
 
-// start starts a task of st, whose turn it is, or several while that cannot make it another's turn. It reports whether
-// it did.
+// start starts a task of st, whose turn it is. It starts as many as there is room for if no start can change whose turn
+// it is. It reports whether it started any.
 func (o *Order) start(p *sched.Plan, place Placer, st *sched.Stage) bool {
 	if d, ok := place.(*DelayPlacer); ok && o.steady != nil && o.steady(st) && !d.near(st) && !o.turns.mastersWait() {
 		return p.LaunchMany(st, st.Pending) > 0

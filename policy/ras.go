@@ -31,7 +31,7 @@ var rasMemory = []string{
 	mastersMemory,
 }
 
-// rasParams are the parameters of policies with a placement matrix.
+// rasParams returns the parameters of policies with a placement matrix.
 func rasParams(waves string) []Param {
 	onOff := []Option{{Name: "off"}, {Name: "on"}}
 	return []Param{
@@ -120,8 +120,7 @@ func (m *matrix) required(p *sched.Plan, x *row) float64 {
 	return need
 }
 
-// tasksIn returns how many tasks of st an amount of resources is for: that of the kind which allows the fewest, of
-// those that the amount speaks of; 0: it speaks of none.
+// tasksIn returns how many tasks of st fit into amount. Kinds with amount 0 set no bound; 0: no kind sets one.
 func tasksIn(amount *sched.Resources, st *sched.Stage) int64 {
 	tasks := int64(0)
 	for k, each := range &st.Spec.PerTask {

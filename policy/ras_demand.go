@@ -110,8 +110,8 @@ func (m *matrix) said(k int, n int64) int64 {
 	return n * 1000
 }
 
-// demandIn returns what a task of st uses in the phases from one to another: in each kind the most that its job's
-// profile says, or what has been learned, but at least what it asks for.
+// demandIn returns what a task of st uses in the phases from from to to. For each kind it is the most that the profile
+// of its job says, or else what was learned; but at least what the task asks for.
 func (m *matrix) demandIn(st *sched.Stage, from, to sched.Phase) placement.Demand {
 	each := inThousandths(&st.Spec.PerTask)
 	if p := st.Job.Spec.Profile; p != nil && p.Phases != ([sched.NumPhases]sched.Resources{}) {

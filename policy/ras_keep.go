@@ -9,8 +9,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// footprints are what tasks of stages used that ended before, by the likeness of the stage (sched.JobSpec.Likeness). A
-// job like one that was seen begins with what that one used, which counts as much as one task of its own.
+// footprints say what tasks used of stages that have ended, by the likeness of the stage (sched.JobSpec.Likeness). A
+// stage that is like an earlier one begins with the footprint of that one, which counts as much as one task of its own.
 type footprints struct {
 	Past  map[string]footprint
 	Order []string // keys of Past, the oldest first

@@ -168,7 +168,7 @@ func (m *matrix) ended(p *sched.Plan, a *sched.Attempt, e *sched.Event) {
 	}
 }
 
-// place is a cycle: it computes the placement of the tasks of all jobs. O(nodes + attempts + jobs), and the cost of
+// place runs a cycle: it computes the placement of the tasks of all jobs. O(nodes + attempts + jobs), and the cost of
 // placement.State.
 func (m *matrix) place(p *sched.Plan) {
 	for _, n := range p.Nodes {

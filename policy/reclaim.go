@@ -5,9 +5,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A reclaimer kills tasks of queues that hold more than their shares for queues that hold less: of the queue farthest
-// above its share, in it the last job in order, of that the youngest task, and none that would bring its queue below
-// its share. Queues are the configured ones without queues below them; their users are not told apart.
+// A reclaimer kills tasks of queues that hold more than their shares, for queues that hold less. It begins with the
+// queue farthest above its share, there with the last job in the order, and there with the youngest task. It kills no
+// task that would bring its queue below its share. Queues are the configured ones without queues below them; their
+// users are not told apart.
 type reclaimer struct {
 	ticker
 
@@ -100,7 +101,7 @@ func spared(v *sched.View, q *sched.Queue) bool {
 	return false
 }
 
-// staying is how much of kind k a queue holds and has not been asked to give back.
+// staying returns how much of kind k a queue holds and has not been asked to give back.
 func staying(q *sched.Queue, k sched.ResourceKind) float64 { return float64(q.Used[k] - q.Leaving[k]) }
 
 // take kills tasks until need of kind k is free or leaving, or no queue has too much; a queue may keep slack times its

@@ -72,7 +72,7 @@ var reverseCard = Card{
 // backward is the Reverse-Adaptive scheduler: RAS with the utility of package reverse.
 type backward struct {
 	Matrix matrix
-	Days   profile
+	Days   dayCurve
 	Whole  sched.Resources   // how much all nodes have altogether, if the forecast is in parts
 	Fits   sched.Per[fitted] // by job
 
@@ -89,7 +89,7 @@ type fitted struct {
 
 func newReverse(a Args) sched.Policy {
 	b := &backward{
-		Days:       newProfile(a.Time("day"), a.Int("bins"), a.Number("caution")),
+		Days:       newDayCurve(a.Time("day"), a.Int("bins"), a.Number("caution")),
 		given:      a.Choice("forecast") == "given",
 		constant:   a.Choice("forecast") == "now",
 		byCycle:    a.Choice("window") == "cycle",

@@ -7,8 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A profile says how much all nodes together offered at each time of the day. It is learned from past days.
-type profile struct {
+// A dayCurve says how much all nodes together offered at each time of the day. It is learned from past days.
+type dayCurve struct {
 	Bins []bin // parts of the day, of equal length
 	At   sched.Time
 	Held sched.Resources // what has been available since At
@@ -27,16 +27,16 @@ type bin struct {
 	Time  float64        // the seconds of today that Sum is from
 }
 
-// mostDays bounds the memory of a bin: the averages are over all days for so many days, and afterwards the latest day
-// counts as one of so many.
+// mostDays bounds the memory of a bin. The averages of the first mostDays days are means of all days. After that, each
+// new day counts for 1/mostDays.
 const mostDays = 7
 
-func newProfile(day sched.Time, bins int, caution float64) profile {
-	return profile{Bins: make([]bin, bins), day: day, caution: caution}
+func newDayCurve(day sched.Time, bins int, caution float64) dayCurve {
+	return dayCurve{Bins: make([]bin, bins), day: day, caution: caution}
 }
 
 // of returns the index of the part of the day that contains instant at, and the instant at which the part ends.
-func (f *profile) of(at sched.Time) (i int, end sched.Time) {
+func (f *dayCurve) of(at sched.Time) (i int, end sched.Time) {
 	n := sched.Time(len(f.Bins))
 	whole := at / f.day * f.day
 	i = int(float64(at-whole) / float64(f.day) * float64(n))
@@ -59,7 +59,7 @@ const steadyDays = 256
 
 // observe adds what has been available since the last Step. O(parts of the day since then), but of no more than about
 // steadyDays days: further days, which are all alike, change no average.
-func (f *profile) observe(p *sched.Plan) {
+func (f *dayCurve) observe(p *sched.Plan) {
 	if days := (p.Now-f.At)/f.day - steadyDays; days > 0 {
 		f.observeUntil(f.At + steadyDays*f.day)
 		if f.Held != (sched.Resources{}) {
@@ -74,7 +74,7 @@ func (f *profile) observe(p *sched.Plan) {
 }
 
 // observeUntil adds what has been available from At until an instant. O(parts of the day between them).
-func (f *profile) observeUntil(now sched.Time) {
+func (f *dayCurve) observeUntil(now sched.Time) {
 	for f.At < now {
 		i, end := f.of(f.At)
 		until := min(end, now)
@@ -111,7 +111,7 @@ func (b *bin) finish(today *bin) {
 
 // area returns the resource-seconds that are expected between two instants by past days. A part of the day without past
 // days is expected to be as the present. O(parts of the day), however many days are between.
-func (f *profile) area(from, to sched.Time) (sum reverse.Amount) {
+func (f *dayCurve) area(from, to sched.Time) (sum reverse.Amount) {
 	if days := (to - from) / f.day; days > 1 {
 		sum = f.area(from, from+f.day)
 		for k := range sum {
@@ -132,7 +132,7 @@ func (f *profile) area(from, to sched.Time) (sum reverse.Amount) {
 }
 
 // level returns the amount that is expected to be available in part i of the day.
-func (f *profile) level(i int) (level reverse.Amount) {
+func (f *dayCurve) level(i int) (level reverse.Amount) {
 	for k := range level {
 		if b := &f.Bins[i]; b.Days > 0 {
 			level[k] = max(0, b.Mean[k]-f.caution*b.Error[k])
@@ -143,9 +143,9 @@ func (f *profile) level(i int) (level reverse.Amount) {
 	return level
 }
 
-// An outlook is a forecast of the available resources, corrected by how far it is off now. The correction fades away
-// exponentially.
-type outlook struct {
+// A correctedForecast is a forecast of the available resources, corrected by how far it is off now. The correction
+// fades away exponentially.
+type correctedForecast struct {
 	base  func(from, to sched.Time) reverse.Amount
 	now   sched.Time
 	off   reverse.Amount // what is available now, less what the forecast says of now
@@ -153,8 +153,8 @@ type outlook struct {
 }
 
 // expect returns what is expected to be available from now on.
-func (b *backward) expect(p *sched.Plan) *outlook {
-	o := &outlook{now: p.Now, fades: b.correction.Seconds()}
+func (b *backward) expect(p *sched.Plan) *correctedForecast {
+	o := &correctedForecast{now: p.Now, fades: b.correction.Seconds()}
 	var expected reverse.Amount
 	switch {
 	case b.constant:
@@ -232,7 +232,7 @@ func constant(r sched.Resources, from, to sched.Time) reverse.Amount {
 }
 
 // area returns the resource-seconds that are expected between two instants, in seconds.
-func (o *outlook) area(from, to float64) reverse.Amount {
+func (o *correctedForecast) area(from, to float64) reverse.Amount {
 	a := o.base(instant(min(from, farthest)), instant(min(to, farthest)))
 	now := o.now.Seconds()
 	held := o.fades * (math.Exp((now-from)/o.fades) - math.Exp((now-to)/o.fades))

@@ -82,7 +82,7 @@ func TestForecastInParts(t *testing.T) {
 // same, where they are looked at one by one and where the clock jumps over 1000 of them; and a jump over a century of
 // days of 10 ms, in 1440 parts each, comes to an end.
 func TestProfileOfLongQuietTimes(t *testing.T) {
-	profiles := make([]profile, 2)
+	profiles := make([]dayCurve, 2)
 	core := sched.New(sched.Config{Policy: observer(func(p *sched.Plan) {
 		profiles[0].observe(p)
 		if p.Now <= 1000*time.Second || p.Now >= 300_000*time.Second {
@@ -90,7 +90,7 @@ func TestProfileOfLongQuietTimes(t *testing.T) {
 		}
 	})})
 	for i := range profiles {
-		profiles[i] = newProfile(300*time.Second, 3, 0)
+		profiles[i] = newDayCurve(300*time.Second, 3, 0)
 	}
 	report := func(kind sched.EventKind, cores int64) []sched.Event {
 		return []sched.Event{{Kind: kind, Node: 1,
@@ -109,7 +109,7 @@ func TestProfileOfLongQuietTimes(t *testing.T) {
 			t.Errorf("part %d: day by day %+v, at once %+v", i, one, jump)
 		}
 	}
-	quick := newProfile(10*time.Millisecond, 1440, 0)
+	quick := newDayCurve(10*time.Millisecond, 1440, 0)
 	core = sched.New(sched.Config{Policy: observer(quick.observe)})
 	core.Step(0, report(sched.NodeJoined, 8))
 	core.Step(100*365*24*time.Hour, nil)

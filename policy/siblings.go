@@ -118,7 +118,7 @@ func (l *siblingLine) bringUp(v *sched.View, lanes uint32) {
 	l.dirty = l.dirty[:0]
 }
 
-// appeared sees to it that q and the siblings that were there before it have their ordinals.
+// appeared gives ordinals to q and to the siblings that were there before it, unless they have them.
 func (s *siblings) appeared(v *sched.View, q *sched.Queue) {
 	if n := len(v.Queues); len(s.since) < n {
 		s.since = append(s.since, make([]int64, n-len(s.since))...)

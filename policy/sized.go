@@ -2,7 +2,7 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// sizing are the parameters of every policy that goes by sizes.
+// sizing appends the parameters of every policy that goes by sizes.
 func sizing(own ...Param) []Param {
 	return append(own, Param{Name: "sample", Kind: Integer, Default: "5", Min: 1,
 		Meaning: "how many tasks of a stage of unknown size start before those of other jobs, so that its size " +
@@ -125,8 +125,8 @@ func counts(st *sched.Stage) bool {
 	return true
 }
 
-// byRemaining orders stages by the work that is left of their jobs; attempts are those that one of a stage of unknown
-// size has.
+// byRemaining returns the key of st in the order of the work that is left of jobs. attempts is the number of attempts
+// that st has, which counts if the size of its tasks is not known.
 func (s *sizes) byRemaining(st *sched.Stage, attempts int32) sched.Key {
 	if !s.known(st) {
 		return s.unknown(st, attempts)
@@ -138,24 +138,27 @@ func (s *sizes) byRemaining(st *sched.Stage, attempts int32) sched.Key {
 func (s *sizes) size(j *sched.Job) (all float64) {
 	for _, st := range j.Stages {
 		if counts(st) {
-			all += float64(unfinished(st)+st.Done) * s.Units.Of(st).Seconds
+			all += float64(tasksOf(st)) * s.Units.Of(st).Seconds
 		}
 	}
 	return all
 }
 
-// unfinished returns how many tasks of st are not done: of those known so far, where an application keeps asking.
-func unfinished(st *sched.Stage) int32 {
-	if st.Total < 0 {
-		return st.Pending + st.Running + st.Suspended
+// tasksOf returns how many tasks st has, or, if the application may ask for more, how many are known so far.
+func tasksOf(st *sched.Stage) int32 {
+	if st.Total >= 0 {
+		return st.Total
 	}
-	return st.Total - st.Done
+	return st.Pending + st.Running + st.Suspended + st.Done
 }
+
+// unfinished returns how many of these tasks are not done.
+func unfinished(st *sched.Stage) int32 { return tasksOf(st) - st.Done }
 
 // known reports whether the time of a task of st is known.
 func (s *sizes) known(st *sched.Stage) bool { return s.Units.Of(st).Known }
 
-// unknown returns the class of a stage without a known task time, if it has a number of attempts.
+// unknown returns the key of a stage without a known task time: its class depends on how many attempts it has.
 func (s *sizes) unknown(st *sched.Stage, attempts int32) sched.Key {
 	if attempts <= s.sample && begun(st) {
 		return sched.Key{Class: sampled}

@@ -58,11 +58,12 @@ var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001
 	Meaning: "on engines without heartbeats: how often the policy looks for suspended tasks that come before what " +
 		"runs on their node"}
 
-// A taker takes attempts from the last of an order for the sake of the first, keeps their room for those, and has
-// suspended attempts go on when their turn has come.
+// A taker takes attempts from the last stages in an order for the sake of the first, keeps the freed room for these,
+// and resumes suspended attempts when their turn has come.
 //
 // A decision costs O(log n) for each attempt taken. Suspended attempts that wait behind less urgent ones on their node
-// are looked at when the node reports, or, where nodes do not, every so often.
+// are looked at when the node reports. Where nodes do not report, they are looked at once in each interval of the
+// parameter check.
 type taker struct {
 	Claims  []claim          // what is leaving, and for which stage
 	Claimed sched.Per[int32] // by stage: how many of Claims are for it
@@ -79,7 +80,7 @@ type taker struct {
 	runs    sched.Per[runners]
 	claimCount
 	parked []*sched.Attempt
-	coming sched.Resources // how much more masters will hold once the claims have come to what they are for
+	coming sched.Resources // how much more masters will hold when all claims have been used
 }
 
 // A claim is an attempt that leaves a node for the sake of a stage.
@@ -89,7 +90,8 @@ type claim struct {
 	Attempt sched.AttemptID
 }
 
-// A bar is a node that a stage did not use although it was kept for it: it avoids it, or waits for one near its input.
+// A bar is a node that was kept for a stage in vain: the stage avoids the node, or waits for a node near its input. No
+// more claims are made there for the stage.
 type bar struct {
 	Stage sched.StageID
 	Node  sched.NodeID
@@ -98,10 +100,12 @@ type bar struct {
 // mostTries bounds how many running attempts of a stage are looked at for one that would make room.
 const mostTries = 32
 
-// will is how many attempts a stage has once all that was asked for has happened.
+// will returns how many attempts st will have when all claims have been used and all that were asked to leave have
+// left.
 func (t *taker) will(st *sched.Stage) int32 { return st.Running - st.Leaving + *t.Claimed.Of(st) }
 
-// lateness orders jobs that are late: the one first that has least for its weight of what st competes for.
+// lateness returns the key of st among the stages of late jobs: first comes the job that holds least, for its weight,
+// of what st competes for.
 func (t *taker) lateness(st *sched.Stage, more int32) sched.Key {
 	k := kindOf(st)
 	for _, o := range st.Job.Stages {
@@ -144,8 +148,8 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	t.waiting.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
-// settle drops the claims that have been used and those that no stage needs any more, and reports whether a node got
-// free by that.
+// settle drops the claims that were used and those that no stage needs any more, and reports whether that freed a node
+// for all stages.
 func (t *taker) settle(p *sched.Plan) (freed bool) {
 	t.count(p, t.Claims)
 	kept := t.Claims[:0]
@@ -174,7 +178,7 @@ func leaving(p *sched.Plan, c claim) bool {
 	return a != nil && (a.State == sched.Suspending || a.State == sched.Leaving)
 }
 
-// drop counts a claim off.
+// drop takes claim c out of the counts.
 func (t *taker) drop(p *sched.Plan, c claim) {
 	t.add(c, -1)
 	if st := p.Stage(c.Stage); st != nil {
@@ -183,14 +187,14 @@ func (t *taker) drop(p *sched.Plan, c claim) {
 	}
 }
 
-// unreserve frees the node of a claim, and reports whether it was kept for it.
+// unreserve frees the node of claim c if it is reserved for the stage of c, and reports whether it was.
 func unreserve(p *sched.Plan, c claim) bool {
 	n := p.Node(c.Node)
 	return n.Reserved == c.Stage && p.Reserve(nil, n)
 }
 
-// release frees the nodes on which everything has left that was to leave, and which the stage does not use although it
-// may, and reports whether there were any. The stage will not ask for them again.
+// release frees the nodes whose attempts have all left and which the stage that claimed them does not use, although it
+// may. It bars these stages from these nodes, and reports whether it freed any.
 func (t *taker) release(p *sched.Plan) (freed bool) {
 	for _, c := range t.Claims {
 		if leaving(p, c) {
@@ -268,7 +272,7 @@ func (t *taker) parkedOn(p *sched.Plan, n *sched.Node) []*sched.Attempt {
 	return t.parked
 }
 
-// take has attempts of the last in order leave for the first ones that have no room.
+// take makes attempts of the last stages in the order leave, for the first stages that have no room.
 func (t *taker) take(p *sched.Plan, order *turns) {
 	if t.mode == suspend && p.Can&sched.CanSuspend == 0 || t.mode == kill && p.Can&sched.CanKill == 0 {
 		return
@@ -293,8 +297,8 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 	}
 }
 
-// reporting reports whether only nodes that have just reported may be launched on: then no more are open than those
-// whose room is news.
+// reporting reports whether tasks can be launched only on nodes that have just reported: all open nodes are among
+// Plan.Offers.
 func reporting(p *sched.Plan) bool {
 	open := 0
 	for _, n := range p.Nodes {
@@ -314,9 +318,9 @@ func reporting(p *sched.Plan) bool {
 	})
 }
 
-// takeBack has attempts leave the nodes on which suspended ones wait that come before them. Where nodes do not report
-// it also finds those that may go on although the room on their node is no news: the maximum of their queue was in the
-// way.
+// takeBack makes room for suspended attempts on their nodes: attempts there that come after them in the order leave.
+// Where nodes do not report, it also resumes suspended attempts that had room before, and had to wait for something
+// else: the maximum of their queue.
 func (t *taker) takeBack(p *sched.Plan, order *turns, reporting bool) {
 	if reporting {
 		for i := 0; i < len(p.Offers); i++ {
@@ -354,8 +358,8 @@ func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 	}
 }
 
-// lastOn returns the last in order of the attempts on a node that come after st, and would make room for what a task of
-// it needs; nil: none.
+// lastOn returns the attempt on node n that comes last in the order, if it comes after st and if need, the resources of
+// a task of st, would fit once it has left; nil: there is none.
 func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched.Resources) (last *sched.Attempt) {
 	most := t.rank(p.View, st, 1)
 	for b := range p.AttemptsOn(n) {
@@ -381,8 +385,8 @@ func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 	t.coming = t.coming.Add(comes(p, c))
 }
 
-// takeOne has one attempt leave that holds a kind of resource, or finds out that a stage cannot be helped; false: there
-// is no more to do.
+// takeOne makes one attempt that holds a kind of resource leave for the first stage, or passes over a stage that cannot
+// be helped. It returns false if there is no more to do.
 func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) bool {
 	st, last := order.head(sched.ResourceKind(kind)), t.last(p, kind)
 	if st == nil || last == nil {
@@ -393,7 +397,7 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		return true
 	}
 	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil || // it has enough coming, or passes over room
-		!order.masters.mayLead(p.View, st, t.coming) {
+		!order.masters.oneMoreFits(p.View, st, t.coming) {
 		order.skip(st)
 		return true
 	}
@@ -453,7 +457,8 @@ func (t *taker) lastReported(p *sched.Plan, st *sched.Stage, kind int) (last *sc
 	return last
 }
 
-// victim returns the youngest running attempt of a stage whose leaving would make room for a task of st; nil: none.
+// victim returns the youngest running attempt of stage of that makes room for a task of st when it leaves; nil: there
+// is none among the mostTries youngest.
 func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 	r := t.runningOf(p, of)
 	tries := 0
@@ -470,7 +475,8 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 	return nil
 }
 
-// makesRoom reports whether what a task of st needs fits on a's node once a has left, beside what others leave for.
+// makesRoom reports whether need, the resources of a task of st, fit on the node of attempt a once a has left. What
+// other claims on that node are for must fit there as well.
 func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
 	n := p.Node(a.Node)
 	if !n.Open || n.Reserved != (sched.StageID{}) && n.Reserved != st.ID ||
@@ -484,8 +490,8 @@ func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need
 	return need.Times(int64(1 + t.nodes[n.ID].claims)).FitsIn(n.Free().Add(n.Leaving).Add(freed))
 }
 
-// runners are the attempts of a stage that may run, in order of launch: all that were there when it was last looked,
-// less some of those that have been seen not to run.
+// runners are the attempts of a stage that may run, in order of launch: those that were seen at the last call of
+// runningOf, without some that were found not to run.
 type runners struct {
 	ids    []sched.AttemptID
 	newest sched.AttemptID // of all that were seen

@@ -28,7 +28,7 @@ func startedTasks(j *sched.Job) bool {
 	return false
 }
 
-// foresee sums up what the claims change of what masters hold.
+// foresee sums up in coming by how much the claims will change what masters hold.
 func (t *taker) foresee(p *sched.Plan) {
 	t.coming = sched.Resources{}
 	for _, c := range t.Claims {
@@ -36,7 +36,8 @@ func (t *taker) foresee(p *sched.Plan) {
 	}
 }
 
-// comes returns how much more masters will hold once what leaves for a claim has left, and the stage has started there.
+// comes returns how much more masters will hold when claim c has been used: its attempt has left, and its stage has
+// started a task there.
 func comes(p *sched.Plan, c claim) (more sched.Resources) {
 	if st := p.Stage(c.Stage); st != nil && st.Kind == sched.Master {
 		more = st.Spec.PerTask
@@ -49,7 +50,7 @@ func comes(p *sched.Plan, c claim) (more sched.Resources) {
 	return more
 }
 
-// exchange takes the masters of the last jobs in the order back for those of the first that wait because masters hold
+// exchange takes back masters of the last jobs in the order, for the first jobs whose masters wait because masters hold
 // all that they may. O(log n) for each.
 func (t *taker) exchange(p *sched.Plan, order *turns) {
 	if p.Queues[0].Count[sched.Master].Pending == 0 {
@@ -73,12 +74,12 @@ func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) b
 		t.idle.skip(last)
 		return true
 	}
-	if *t.Claimed.Of(st) >= st.Pending || order.masters.mayLead(p.View, st, t.coming) {
+	if *t.Claimed.Of(st) >= st.Pending || order.masters.oneMoreFits(p.View, st, t.coming) {
 		order.skip(st)
 		return true
 	}
 	for a := range p.Attempts(last) {
-		if a.State == sched.Running && order.masters.mayLead(p.View, st, t.coming.Sub(p.Amount(a.Holds))) &&
+		if a.State == sched.Running && order.masters.oneMoreFits(p.View, st, t.coming.Sub(p.Amount(a.Holds))) &&
 			t.makesRoom(p, st, a, st.Spec.PerTask) && t.leave(p, a) {
 			t.claim(p, st, a)
 			return true

@@ -1,7 +1,7 @@
 package sched
 
-// amend replaces what may change of job j by what spec says. What j holds and waits for counts in its new queue from
-// now on. The service that j has received so far stays with the old queue.
+// amend gives job j the terms of spec that may change after the submission (JobSpec says which). From now on, what j
+// holds and waits for counts in its new queue. The service that j has received so far stays with the old queue.
 func (c *cluster) amend(j *Job, spec *JobSpec) {
 	own := *j.Spec
 	own.Queue, own.Weight, own.Priority, own.Deadline = spec.Queue, spec.Weight, spec.Priority, spec.Deadline

@@ -29,8 +29,8 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 	return a
 }
 
-// found books an attempt that runs already on node n, whether there is room for it or not, and returns its ID. Zero:
-// the node is lost, or no task of the stage is left that it could be of.
+// found books an attempt that runs already on node n, whether there is room for it or not, and returns its ID; 0: the
+// node is lost, or all tasks of the stage run or are done.
 func (c *cluster) found(j *Job, n *Node, f *Found) AttemptID {
 	if n.Lost || int(f.Stage) >= len(j.Stages) {
 		return 0
@@ -146,8 +146,8 @@ func (c *cluster) leaveTwins(a *Attempt) (alone bool) {
 	return false
 }
 
-// failed counts a failure of attempt a on node n, and reports whether the task has failed as often as fails the job.
-// After some failures on a node the job avoids it (failuresToAvoidNode).
+// failed counts a failure of attempt a on node n, and reports whether the task has now failed MaxAttempts times, so
+// that its job fails. After some failures on a node the job avoids it (failuresToAvoidNode).
 func (c *cluster) failed(st *Stage, a *Attempt, n *Node) bool {
 	if st.Spec.MaxAttempts == 0 {
 		return false

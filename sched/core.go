@@ -13,7 +13,7 @@ type Config struct {
 	Queues     []*QueueSpec
 	Can        Powers
 	Heartbeats bool // nodes may be launched on only in a Step in which they report
-	// Forecast says how much all nodes together are expected to offer when; nil: not known.
+	// Forecast is what all nodes together are expected to offer over time; nil: not known.
 	Forecast *Forecast
 	// Limit bounds the launches of a Step, so that live engines stay responsive; zero: no limit. A launch of a job with
 	// many stages counts as 1 + stages ÷ 16, because it sorts them all again. The Step that reaches the limit asks for

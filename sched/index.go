@@ -94,8 +94,8 @@ type entry struct {
 	slot  int32
 }
 
-// before is [Key.Before], and for equal keys the order of submission. It is written out, because every move in a heap
-// asks it.
+// before reports what [Key.Before] does, and for equal keys whether e was submitted first. It is written out, because
+// every move in a heap asks it.
 func (e *entry) before(o *entry) bool {
 	switch {
 	case e.class != o.class:
@@ -131,6 +131,7 @@ func (x *Index) Sync(p *Plan) {
 // At returns the instant for which the keys are computed; zero where keys do not age.
 func (x *Index) At() Time { return x.at }
 
+// rebuild puts all stages in their places anew. O(n log n) for n stages.
 func (x *Index) rebuild() {
 	c := x.view.cluster
 	for i := range x.heaps {
@@ -152,12 +153,14 @@ func (x *Index) rebuild() {
 	c.ledger.log.read = x.seen
 }
 
+// follow brings the index up to date with the log. O(1) if nothing has changed.
 func (x *Index) follow() {
 	if c := x.view.cluster; x.seen != c.ledger.log.end() {
 		x.catchUp(c)
 	}
 }
 
+// catchUp updates the stages that the log lists since the last call, one after the other.
 func (x *Index) catchUp(c *cluster) {
 	rows := c.stages.rows
 	if n := len(rows); len(x.where) < n {
@@ -170,6 +173,9 @@ func (x *Index) catchUp(c *cluster) {
 	c.ledger.log.read = x.seen
 }
 
+// update computes the key of st and puts st in its place, or removes it if it has none. A stage stays in its heap if
+// its ID, queue, shape and limit are as before, and no reservation for it has begun or ended; else it moves to another
+// heap. A stage that was skipped stays where it is. O(log n).
 func (x *Index) update(st *Stage) {
 	w := &x.where[st.slot]
 	if w.aside {
@@ -214,6 +220,7 @@ func (x *Index) update(st *Stage) {
 	x.up(i, int32(len(h.entries)-1), e)
 }
 
+// heapIDOf returns the heap to which st belongs now.
 func (x *Index) heapIDOf(st *Stage) heapID {
 	id := heapID{shape: st.Shape, cap: st.cap, keeps: len(st.reserved) > 0}
 	if x.Group != nil {
@@ -222,6 +229,7 @@ func (x *Index) heapIDOf(st *Stage) heapID {
 	return id
 }
 
+// heapOf returns the index + 1 of a heap, which it makes if need be.
 func (x *Index) heapOf(id heapID) int32 {
 	if i, ok := x.which[id]; ok {
 		return i
@@ -268,6 +276,7 @@ func (x *Index) shut(i int32) {
 	x.byGroup[h.id.group] = group[:len(group)-1]
 }
 
+// remove takes the stage at place w out of its heap. O(log n).
 func (x *Index) remove(w *place) {
 	x.changes++
 	i, pos := w.heap, w.pos
@@ -289,6 +298,7 @@ func (x *Index) remove(w *place) {
 	}
 }
 
+// up moves the gap at position pos of a heap towards the root until e, which goes into the gap, is in order.
 func (x *Index) up(heap, pos int32, e entry) {
 	x.changes++
 	a := x.heaps[heap-1].entries
@@ -305,6 +315,7 @@ func (x *Index) up(heap, pos int32, e entry) {
 	x.put(heap, pos, e.slot)
 }
 
+// down moves the gap at position pos of a heap away from the root until e, which goes into the gap, is in order.
 func (x *Index) down(heap, pos int32, e entry) {
 	x.changes++
 	a := x.heaps[heap-1].entries
@@ -331,14 +342,14 @@ func (x *Index) down(heap, pos int32, e entry) {
 	x.put(heap, pos, e.slot)
 }
 
+// put notes where the stage in a slot is.
 func (x *Index) put(heap, pos, slot int32) {
 	w := &x.where[slot]
 	w.heap, w.pos = heap, pos
 }
 
 // First returns the first stage that has room on some node; nil: none. Blacklists and constraints may still keep the
-// stage off every such node: then launching fails, and the caller goes on with Skip. It costs the number of groups ×
-// shapes in use.
+// stage off every such node: then launching fails, and the caller goes on with Skip. O(groups × shapes in use).
 func (x *Index) First() *Stage {
 	if t := &x.view.cluster.ledger.shapes; t.kept == 0 && !t.room() {
 		return nil // the log is read when there is room: until then the stages may change again

@@ -14,7 +14,7 @@ type ledger struct {
 // A booking is a change of what a stage holds and of how many of its tasks wait.
 type booking struct {
 	shape *shape // taken or given back; nil: nothing is
-	sign  int64  // how often: taken, or, negative, given back
+	sign  int64  // how many times: taken if above zero, given back if below
 	count Count
 }
 
@@ -25,7 +25,8 @@ func (l *ledger) book(st *Stage, n *Node, b booking) {
 	l.charge(st, b)
 }
 
-// hold books s on node n and its class, so many times. O(shapes in use).
+// hold books shape s on node n and its class, as many times as times says; a negative times gives room back. O(shapes
+// in use).
 func (l *ledger) hold(n *Node, s *shape, times int64) {
 	class := n.class
 	for i := range s.parts {
@@ -57,8 +58,8 @@ func (l *ledger) begin(a *Attempt, pending int32) {
 	l.charge(a.Stage, booking{l.shapes.list[a.Holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
 }
 
-// An owed booking is what attempts of a stage (nil: none) gave back that ended one after another. Nodes know of it, but
-// not yet the job and the queues.
+// An owed booking collects what attempts of one stage (nil: none) give back while they end one after another. The nodes
+// know of it at once; settle tells the job and the queues.
 type owed struct {
 	stage *Stage
 	booking
@@ -92,7 +93,7 @@ func (l *ledger) climb(st *Stage, b booking) {
 	if leaf.since != l.view.Now { // else those above were brought up to now with it
 		l.accrueUp(leaf)
 	}
-	// What is taken is asked for, and what waits is, in the stage's own shape.
+	// Demand is what is held, in the shape b.shape, and what waits, in the stage's own shape.
 	if own, waits := l.shapes.list[st.Shape], int64(b.count.Pending); b.shape == own || b.shape == nil {
 		raise(leaf, own.parts, b.sign, b.sign+waits)
 	} else {

@@ -8,8 +8,12 @@ type changeLog struct {
 	read  int64 // the furthest that an index has read
 }
 
+// leastLog is how many entries the log keeps at least, so that indexes are seldom built anew while there are few
+// stages.
 const leastLog = 1024
 
+// trim drops the oldest entries if the log has become much longer than the number of stages. An index that has not read
+// them is built anew.
 func (l *changeLog) trim(stages int) {
 	keep := max(leastLog, 2*stages)
 	if len(l.slots) > 2*keep {

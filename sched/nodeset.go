@@ -5,10 +5,12 @@ import "math/bits"
 // A nodeSet is a set of node IDs in three levels of words: a member after a given one is found in a few steps for up to
 // 262,144 nodes, and in one more step for each 262,144 beyond.
 type nodeSet struct {
+	// A bit of leaf is a node. A bit of mid says that a word of leaf is not zero, a bit of top the same of mid.
 	leaf, mid, top []uint64
-	count          int
+	count          int // of members
 }
 
+// grow makes room for n. The other methods need it for every node.
 func (s *nodeSet) grow(n NodeID) {
 	for len(s.leaf) <= int(n>>6) {
 		s.leaf = append(s.leaf, 0)
@@ -89,6 +91,7 @@ func (s *nodeSet) afterIn(n NodeID, words []uint64) NodeID {
 	}
 }
 
+// firstIn returns the first member in leaf word leaf, which is not zero.
 func (s *nodeSet) firstIn(leaf int) NodeID {
 	return NodeID(leaf<<6 + bits.TrailingZeros64(s.leaf[leaf]))
 }

@@ -44,6 +44,7 @@ func (t *queueTable) addAll(specs []*QueueSpec, parent QueueID, path string) {
 	}
 }
 
+// add adds a queue below parent, and returns its ID. The first one is the root.
 func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
 	c := t.cluster
 	q := &Queue{ID: QueueID(len(c.view.Queues)), Parent: parent, Spec: spec, since: -1}
@@ -183,6 +184,8 @@ func (t *queueTable) leafOf(spec *JobSpec) *Queue {
 	return t.cluster.view.Queues[leaf]
 }
 
+// addUser adds the queue of a user below parent, in the row of a user that has gone if there is one, and returns its
+// ID.
 func (t *queueTable) addUser(parent QueueID, user string) QueueID {
 	c := t.cluster
 	spare := t.spare[parent]

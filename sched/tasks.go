@@ -87,7 +87,7 @@ func (t *taskSet) takeNamed(st *Stage, task int32) bool {
 	return true
 }
 
-// level is the locality of the task that take would return.
+// level returns the locality on n of the task that take would return.
 func (t *taskSet) level(c *cluster, st *Stage, n *Node) Locality {
 	if t.wishes != nil {
 		return t.wishes.level(st, n)
@@ -198,7 +198,7 @@ func (t *taskSet) index(c *cluster, st *Stage) *places {
 	return t.near
 }
 
-// levelOf is the locality of a task on a node.
+// levelOf returns the locality of a task of st on n.
 func (c *cluster) levelOf(st *Stage, task int32, n *Node) Locality {
 	if st.Spec.Copies == 0 || task == 0 {
 		return NodeLocal
@@ -225,7 +225,7 @@ func (st *Stage) placesOf(task int32) []NodeID {
 // in O(n) for n copies of input. A task that was started in another way is dropped when it is met. The storage is used
 // again for the next stage in the row.
 type places struct {
-	layout         uint32 // Core.layouts when they were made; 0: not for this stage
+	layout         uint32 // cluster.layouts when they were made; 0: not for this stage
 	byNode, byRack tasksBy
 	has            []uint64    // by node, as bits: whether it may have a list that is not empty
 	pairs          []keyedTask // scratch
@@ -268,8 +268,8 @@ func (p *places) build(c *cluster, st *Stage) {
 	p.byRack.build(p.pairs, len(c.view.Nodes))
 }
 
-// build sorts pairs, which come in order of tasks, by key; of pairs that are equal one is kept. There are at most so
-// many keys.
+// build makes the lists of pairs, which come in order of tasks: a list of tasks for each key. Of equal pairs it keeps
+// one. keys is a bound on the number of different keys, for the size of the table.
 func (b *tasksBy) build(pairs []keyedTask, keys int) {
 	size := 4
 	for size < 2*min(len(pairs), keys) {

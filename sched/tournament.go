@@ -7,8 +7,8 @@ const Never = Time(math.MaxInt64)
 
 // A Tournament finds the first of members whose keys change with time, each at a rate of its own: queues that are owed,
 // jobs that come near their deadlines. It is a kinetic tournament (Basch, Guibas and Hershberger, Data Structures for
-// Mobile Data, SODA 1997). Each match of the tree keeps its winner and the instant at which it must be played again, so
-// that time that passes costs only the matches that it may have turned.
+// Mobile Data, SODA 1997). Each match of the tree keeps its winner and the instant at which it must be played again. So
+// when time passes, only the matches whose instant has come are played.
 //
 // A Tournament is a cache: First depends on Order and on the members, not on what was asked before. The zero value with
 // Order set is ready to use.
@@ -64,8 +64,8 @@ func (t *Tournament) Remove(member int32) {
 func (t *Tournament) Len() int { return len(t.members) }
 
 // First returns the member that is before all others at an instant, which is not before that of the last call; false:
-// there is no member. It costs O(log n) for each Set, Remove and match that has turned since the last call, and O(1)
-// where nothing has.
+// there is no member. It costs O(log n) for each Set, each Remove and each match whose instant has come since the last
+// call; O(1) if there was none.
 func (t *Tournament) First(at Time) (member int32, ok bool) {
 	if len(t.members) == 0 {
 		return 0, false

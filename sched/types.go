@@ -135,9 +135,10 @@ func (r Resources) DominantShare(capacity Resources) float64 {
 	return share
 }
 
-// Pace returns the part of the time that a task which holds r works on a node of a capacity, where all tasks that run
-// there hold used and get a part of the capacity together: the smallest share over the kinds that r has, at most 1. All
-// holders of a kind get the same share of it. Memory does not count, because it is not shared by taking turns.
+// Pace returns the pace of a task that holds r on a node with a capacity: the part of the time in which it works. All
+// tasks on the node hold used together, and get a part (from 0 to 1) of the capacity. They share each kind in
+// proportion to what they hold of it. The pace is the smallest such share over the kinds of r, at most 1. Memory does
+// not count, because tasks cannot take turns at it.
 func (r Resources) Pace(used, capacity Resources, part float64) float64 {
 	least := 1.0
 	for k := range r {

@@ -7,13 +7,13 @@ type View struct {
 	Now          Time
 	Can          Powers
 	Capacity     Resources // of all nodes
-	Forecast     *Forecast // what all nodes together are expected to offer when; nil: nothing says so
+	Forecast     *Forecast // what all nodes together are expected to offer over time; nil: not known
 	Nodes        []*Node   // Nodes[id-1]
 	Classes      []*Class  // Classes[id-1]
 	Queues       []*Queue  // Queues[id]; parents before children
 	QueueChanges int       // how often the configured queues have changed
 	Events       []Event   // what happened at this instant, each seen in exactly one Step
-	Offers       []NodeID  // nodes whose room is news
+	Offers       []NodeID  // nodes that in this Step joined, reported, got room or lost a reservation
 
 	cluster *cluster
 }

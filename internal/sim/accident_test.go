@@ -316,7 +316,7 @@ func TestLostAndBackAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at == never {
+		if at == sched.Never {
 			break
 		}
 		e.instant(at)

@@ -42,10 +42,10 @@ func proportion(x, a, b int64) int64 {
 	return int64(q)
 }
 
-// next returns the instant of the next beat, which may be now; never: there is none.
+// next returns the instant of the next beat, which may be now; sched.Never: there is none.
 func (b *beats) next() sched.Time {
 	if b.every == 0 {
-		return never
+		return sched.Never
 	}
 	if b.asleep {
 		b.asleep = false
@@ -61,7 +61,7 @@ func (b *beats) next() sched.Time {
 		b.s++
 	}
 	b.asleep = true // no node is there; s says nothing about when the next one will be
-	return never
+	return sched.Never
 }
 
 // gather adds the reports of the nodes whose beat is now to the events of the next Step.

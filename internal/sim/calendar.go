@@ -25,7 +25,7 @@ type calendar struct {
 	filled  [digits]uint16                // a bit for each slot that is not empty
 	levels  uint16                        // a bit for each level that has such a slot
 	last    sched.Time                    // the instant whose items were taken last
-	soonest sched.Time                    // the earliest instant at which an item is due; never: no item is
+	soonest sched.Time                    // the earliest instant at which an item is due; sched.Never: no item is
 }
 
 // digitBits is how many bits a digit has, and digits how many digits an instant has.
@@ -44,7 +44,7 @@ type item struct {
 const leastDead = 1 << 10
 
 func newCalendar() *calendar {
-	return &calendar{items: make([]item, 1), soonest: never}
+	return &calendar{items: make([]item, 1), soonest: sched.Never}
 }
 
 // push adds an item with the value what, which is not zero, and which is due at an instant not before the last one
@@ -107,13 +107,13 @@ func (c *calendar) drop(handle int32) {
 	}
 }
 
-// next returns the earliest instant at which something is due; never: nothing is.
+// next returns the earliest instant at which something is due; sched.Never: nothing is.
 func (c *calendar) next() sched.Time { return c.soonest }
 
 // settle sets soonest. It removes dropped items from the slots up to the one that has the items of that instant.
 func (c *calendar) settle() {
-	c.soonest = never
-	for c.levels != 0 && c.soonest == never {
+	c.soonest = sched.Never
+	for c.levels != 0 && c.soonest == sched.Never {
 		l := uint(bits.TrailingZeros16(c.levels))
 		s := uint(bits.TrailingZeros16(c.filled[l]))
 		if c.dead > 0 {
@@ -145,7 +145,7 @@ func (c *calendar) sweep(level, slot uint) {
 func (c *calendar) take(list []uint64) []uint64 {
 	n, at := len(list), c.soonest
 	i := c.empty(c.slotOf(at))
-	c.last, c.soonest = at, never
+	c.last, c.soonest = at, sched.Never
 	for i != 0 {
 		x := &c.items[i]
 		next := x.next
@@ -163,7 +163,7 @@ func (c *calendar) take(list []uint64) []uint64 {
 	if len(list) > n+1 {
 		slices.Sort(list[n:])
 	}
-	if c.soonest == never || c.dead > 0 {
+	if c.soonest == sched.Never || c.dead > 0 {
 		c.settle()
 	}
 	return list

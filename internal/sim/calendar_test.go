@@ -60,7 +60,7 @@ func TestCalendarAgainstSorting(t *testing.T) {
 				}
 				if len(in) > 3000 || r.IntN(3) == 0 {
 					at := c.next()
-					ok := at != never
+					ok := at != sched.Never
 					if ok != (len(in) > 0) {
 						t.Fatalf("next says %v with %d items", ok, len(in))
 					}
@@ -94,7 +94,7 @@ func TestCalendarAgainstSorting(t *testing.T) {
 				}
 				c.take(nil)
 			}
-			if c.next() != never || c.live != 0 {
+			if c.next() != sched.Never || c.live != 0 {
 				t.Fatalf("%d items are left", c.live)
 			}
 		})

@@ -86,7 +86,7 @@ func TestChaos(t *testing.T) {
 				if err != nil {
 					t.Fatalf("seed %d, heartbeat %v: %v", seed, heartbeat, err)
 				}
-				if at == never {
+				if at == sched.Never {
 					break
 				}
 				e.instant(at)

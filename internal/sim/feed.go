@@ -111,10 +111,10 @@ func (f *feed) check(spec *sched.JobSpec) error {
 	return nil
 }
 
-// at returns the submission of the next job; never: there is none.
+// at returns the submission of the next job; sched.Never: there is none.
 func (f *feed) at() sched.Time {
 	if f.head == nil {
-		return never
+		return sched.Never
 	}
 	return f.head.Submit
 }

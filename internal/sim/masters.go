@@ -104,7 +104,7 @@ func (m *masters) count() {
 	}
 }
 
-// asks returns the event by which a job asks for so many tasks of a stage.
+// asks returns the event by which a job asks for as many tasks of a stage as pending says.
 func asks(job sched.JobID, stage int, pending int32) sched.Event {
 	return sched.Event{Kind: sched.AsksChanged, Job: job, Body: &sched.Asks{Stage: int32(stage), Pending: pending}}
 }

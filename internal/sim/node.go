@@ -192,7 +192,7 @@ func (m *machines) plan() error {
 	return nil
 }
 
-// order is 0 for an incident by which a node comes or goes, and 1 for one that says what it offers.
+// order returns 0 for an incident by which a node comes or goes, and 1 for one that says what it offers.
 func (x Incident) order() int {
 	if x.Offers != nil {
 		return 1

@@ -6,14 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
-
-// never is a Time that stands for no instant.
-const never = sched.Time(math.MaxInt64)
 
 // lookEvery is how many instants pass between looks at the context, which are also when Progress is called.
 const lookEvery = 1 << 14
@@ -49,7 +45,7 @@ type engine struct {
 	beats    beats
 	feed     feed
 
-	wake  sched.Time // when the core wants a Step; never: it does not
+	wake  sched.Time // when the core wants a Step; sched.Never: it does not
 	moved bool       // in this Step an attempt was launched, resumed or ended, or a job was submitted
 	idle  idleness
 	total Result
@@ -85,7 +81,7 @@ func newEngine(config *Config) (*engine, error) {
 	}
 	core.Can &= Powers
 	core.Heartbeats = config.Costs.Reporting.Heartbeat > 0
-	e := &engine{config: config, core: sched.New(core), wake: never}
+	e := &engine{config: config, core: sched.New(core), wake: sched.Never}
 	e.join()
 	if err := e.nodes.timetables.init(config.Cluster.Classes, config.Timetables); err != nil {
 		return nil, err
@@ -150,7 +146,7 @@ func (e *engine) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if until := e.config.Until; until > 0 && at > until || at == never {
+		if until := e.config.Until; until > 0 && at > until || at == sched.Never {
 			return nil
 		}
 		if at > clockMax {
@@ -214,7 +210,7 @@ func (e *engine) report() {
 	}
 }
 
-// next returns the instant at which something happens next; never: the run is over.
+// next returns the instant at which something happens next; sched.Never: the run is over.
 func (e *engine) next() (sched.Time, error) {
 	if e.feed.err != nil {
 		return 0, e.feed.err
@@ -224,15 +220,15 @@ func (e *engine) next() (sched.Time, error) {
 	}
 	at := e.feed.at()
 	if e.attempts.alive == 0 && e.core.LiveJobs() == 0 {
-		if at == never {
-			return never, nil
+		if at == sched.Never {
+			return sched.Never, nil
 		}
 		e.beats.sleep()
 	} else {
 		at = min(at, max(e.wake, e.now), e.beats.next())
 	}
 	at = min(at, e.queue.next())
-	if at == never || e.stalled(at) {
+	if at == sched.Never || e.stalled(at) {
 		return 0, e.stuck()
 	}
 	return at, nil
@@ -255,7 +251,7 @@ func (e *engine) gather() bool {
 	e.beats.gather()
 	woken := e.wake <= e.now
 	if woken {
-		e.wake = never
+		e.wake = sched.Never
 	}
 	return woken || len(e.evs) > 0
 }
@@ -365,7 +361,7 @@ func (e *engine) probe(job sched.JobID) { e.probes.submit(e.core.Job(job)) }
 
 func (e *engine) wakeAt(at sched.Time) {
 	if e.wake = at; at == 0 {
-		e.wake = never
+		e.wake = sched.Never
 	}
 }
 

@@ -332,7 +332,7 @@ func (n *network) drop(r *attempt) {
 	r.fetch = 0
 }
 
-// wakeAt notes that a reduce of job j may continue when so many more tasks of the job are done.
+// wakeAt notes that a reduce of job j may continue when more further tasks of the job are done.
 func (n *network) wakeAt(j *job, more int32) {
 	if at := n.doneOf(j) + more; j.supply.wakeAt == 0 || at < j.supply.wakeAt {
 		j.supply.wakeAt = at

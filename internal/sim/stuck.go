@@ -55,7 +55,7 @@ func (x *idleness) note(now sched.Time, moved bool) {
 // stalled reports whether no job will ever make progress, if nothing happens before at.
 func (e *engine) stalled(at sched.Time) bool {
 	x := &e.idle
-	if x.steps == 0 || e.pending > 0 || e.feed.at() != never {
+	if x.steps == 0 || e.pending > 0 || e.feed.at() != sched.Never {
 		return false
 	}
 	return x.steps > patienceSteps || x.steps > int64(2*len(e.nodes.list)+1000) &&
@@ -68,7 +68,7 @@ func (x *idleness) inVain(alive int) bool {
 	return x.futile > patienceSteps && x.futile > mostFutile*int64(alive)
 }
 
-// late is the error of a run whose clock passes clockMax.
+// late returns the error of a run whose clock passes clockMax.
 func (e *engine) late() error {
 	return fmt.Errorf("%w: %s left, and %s launched since one of them last got "+
 		"further: are tasks too long for the cluster, or nodes lost faster than tasks end?", ErrClock,

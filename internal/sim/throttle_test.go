@@ -238,7 +238,7 @@ func TestThrottleConservesWork(t *testing.T) {
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
-			if at == never {
+			if at == sched.Never {
 				break
 			}
 			e.instant(at)

@@ -315,7 +315,7 @@ func (e *engine) oldest(n sched.NodeID) (first *sched.Attempt) {
 	return first
 }
 
-// sized returns so many eighths of what an attempt holds, but something of each kind, and no more than its node has.
+// sized returns n eighths of what attempt a holds, but something of each kind, and no more than its node has.
 func (e *engine) sized(a *sched.Attempt, n eighths) (amount sched.Resources) {
 	holds, free := e.core.Amount(a.Holds), e.core.Node(a.Node).Free()
 	for k, held := range holds {
@@ -416,7 +416,7 @@ func (e *engine) launch(a *sched.Action) {
 	}
 }
 
-// probeOf is a job of one small task that stands for a sample of another.
+// probeOf returns a job of one small task that stands for a sample of job id.
 func probeOf(id sched.JobID, j *sched.JobSpec) *sched.JobSpec {
 	st := j.Stages[0]
 	st.Tasks, st.Places, st.Copies = 1, nil, 0

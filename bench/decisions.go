@@ -157,7 +157,8 @@ func (c *chance) time() sched.Time {
 	return c.times[c.draws&(1<<16-1)]
 }
 
-// idle is the heap of so many nodes' slots alone.
+// idle counts, until end, how many times the heap of all tasks of so many nodes can be popped and pushed. That is the
+// cost of the bench itself, without a core.
 func idle(nodes int, end time.Time) (steps int) {
 	var h heap
 	c := newChance()

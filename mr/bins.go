@@ -27,11 +27,11 @@ const (
 	leastBinned  = 4 << 10   // keys of a map whose sample is good enough
 )
 
-// binnable: keys have an order that cuts can be looked up in quickly, and nothing wants all pairs of a part from a map
-// at once.
+// binnable reports whether parts can be cut into bins: keys have an order in which cuts can be looked up quickly, and
+// nothing needs all pairs of a part from a map at once.
 func (r *Run) binnable() bool { return r.Job.Compare == nil && r.Job.Combine == nil }
 
-// binsOf is how many bins a part has if the maps emit so many bytes.
+// binsOf returns how many bins a part has if all maps together emit so many bytes.
 func (r *Run) binsOf(emitted int64) int {
 	if !r.binnable() {
 		return 1
@@ -45,8 +45,8 @@ func (r *Run) binsOf(emitted int64) int {
 	return int(max(n/int64(r.Parts), 1))
 }
 
-// publish makes bins for the run out of a sample of pairs, for so many bytes of all maps, unless another map was
-// faster; and gives those of the run.
+// publish returns the bins of the run. If no other map has made them yet, it makes them from a sample of pairs, for the
+// bytes that all maps together are expected to emit.
 func (r *Run) publish(emitted int64, pairs func(func(key, value []byte))) *bins {
 	b := &bins{per: r.binsOf(emitted)}
 	s := sampler{most: binSample * b.per, room: sampleBytes, every: 1}
@@ -59,7 +59,7 @@ func (r *Run) publish(emitted int64, pairs func(func(key, value []byte))) *bins 
 	return r.bins.Load()
 }
 
-// partOf is the part of a key. Negative: the job's Partition went wrong.
+// partOf returns the part of a key; negative: the job's Partition returned no part.
 func (r *Run) partOf(key []byte, hash uint64) int {
 	switch b := r.bins.Load(); {
 	case r.Parts == 1:
@@ -75,7 +75,7 @@ func (r *Run) partOf(key []byte, hash uint64) int {
 	return -1
 }
 
-// place is the log of a key, that of a bin of a part; negative as of partOf.
+// place returns the index of the log for a key: the bin of its part; negative: as partOf.
 func (r *Run) place(b *bins, key []byte, hash uint64) int {
 	if b != nil && b.total {
 		return b.cuts.part(key)
@@ -87,7 +87,7 @@ func (r *Run) place(b *bins, key []byte, hash uint64) int {
 	return part*b.per + b.cuts.part(key)
 }
 
-// each is how many bins a part has; nil: one.
+// each returns how many bins a part has: one if b is nil.
 func (b *bins) each() int {
 	if b == nil {
 		return 1

@@ -48,6 +48,7 @@ func (c *collector) newLogs(account *mem.Account) pairLogs {
 	return newPairLogs(account, c.run.Parts*c.bins.each(), most)
 }
 
+// place returns the index of the log for a key; negative: as Run.partOf.
 func (c *collector) place(key []byte) int {
 	hash := uint64(0)
 	if c.run.Job.Partition == nil && c.run.Parts > 1 {
@@ -56,6 +57,7 @@ func (c *collector) place(key []byte) int {
 	return c.run.place(c.bins, key, hash)
 }
 
+// add adds a pair to the table, or to the log of its key. If memory is short, it spills first.
 func (c *collector) add(key, value []byte) error {
 	if c.table != nil {
 		if len(value) != c.run.Job.Fold.Width {
@@ -199,6 +201,7 @@ func (c *collector) spill() error {
 	return nil
 }
 
+// spillTable writes the pairs of the table to the file, a sorted segment for each part, and empties the table.
 func (c *collector) spillTable() error {
 	a := c.task.attempt
 	if c.table.Len() == 0 { // besides the slots there is no room for a single pair
@@ -232,6 +235,8 @@ func (c *collector) spillTable() error {
 	return nil
 }
 
+// endSegment ends the segment of a part that was written to the file, and counts it; a segment without pairs is
+// dropped.
 func (c *collector) endSegment(part int) error {
 	s, err := c.file.End()
 	if err != nil || s.Pairs == 0 {
@@ -286,6 +291,7 @@ func (c *collector) writeSorted(ix *index) error {
 	}
 }
 
+// combine runs the combiner on the pairs of in, and counts its records.
 func (c *collector) combine(in source, out *Emitter) error {
 	g := newGroups(c.task, in, out)
 	err := c.run.Job.Combine(c.task, g, out)
@@ -390,6 +396,8 @@ func (c *collector) rest() error {
 	return c.combineInMemory()
 }
 
+// restOfTable moves the pairs of the table to the logs. If no map has defined bins yet and this one has enough keys, it
+// defines them first. If memory is too short for the logs, it spills the table instead.
 func (c *collector) restOfTable() error {
 	table := c.table
 	defer table.Reset(false)

@@ -33,7 +33,7 @@ func get[T any](c Conf, key string, def T, f format[T]) (T, error) {
 	return v, nil
 }
 
-// String is the value of key.
+// String returns the value of key.
 func (c Conf) String(key, def string) string {
 	if s, ok := c[key]; ok {
 		return s
@@ -41,7 +41,7 @@ func (c Conf) String(key, def string) string {
 	return def
 }
 
-// Int is the value of key as a decimal integer from least to most, both included.
+// Int returns the value of key as a decimal integer from least to most, both included.
 func (c Conf) Int(key string, def, least, most int64) (int64, error) {
 	parse := func(s string) (int64, error) {
 		n, err := strconv.ParseInt(s, 10, 64)
@@ -53,7 +53,7 @@ func (c Conf) Int(key string, def, least, most int64) (int64, error) {
 	return get(c, key, def, format[int64]{fmt.Sprintf("a whole number from %d to %d", least, most), parse})
 }
 
-// Float is the value of key as a decimal number; not a number and infinities are refused.
+// Float returns the value of key as a decimal number. It refuses infinities and what is not a number.
 func (c Conf) Float(key string, def float64) (float64, error) {
 	parse := func(s string) (float64, error) {
 		x, err := strconv.ParseFloat(s, 64)
@@ -65,12 +65,12 @@ func (c Conf) Float(key string, def float64) (float64, error) {
 	return get(c, key, def, format[float64]{"a finite number, such as 0.5", parse})
 }
 
-// Bool is the value of key: true or false.
+// Bool returns the value of key: true or false.
 func (c Conf) Bool(key string, def bool) (bool, error) {
 	return get(c, key, def, format[bool]{"true or false", strconv.ParseBool})
 }
 
-// Duration is the value of key in Go's notation.
+// Duration returns the value of key, in Go's notation.
 func (c Conf) Duration(key string, def time.Duration) (time.Duration, error) {
 	return get(c, key, def, format[time.Duration]{"a duration, such as 90s or 5m", time.ParseDuration})
 }

@@ -85,12 +85,13 @@ func beginning(b []byte, record int) []byte {
 	return b
 }
 
-// sampler keeps every so many-th key, and every second of those once it has too many.
+// A sampler keeps every key whose number is a multiple of every. When it has too many keys, it drops every second one
+// and doubles every.
 type sampler struct {
 	keys        [][]byte
-	most, room  int
+	most, room  int // keys, and bytes of keys, that it keeps at most
 	seen, every int
-	bytes       int
+	bytes       int // of keys
 }
 
 func (s *sampler) take(key []byte) {
@@ -110,7 +111,7 @@ func (s *sampler) take(key []byte) {
 	s.seen++
 }
 
-// cuts are the keys at which parts begin, but for the first.
+// cuts are the keys at which parts begin, except the first part.
 type cuts struct {
 	ordering
 	keys     [][]byte
@@ -138,7 +139,7 @@ func newCuts(sorted [][]byte, parts int, o ordering) *cuts {
 	return c
 }
 
-// part is how many cuts are not after the key.
+// part returns how many cuts are not after the key, which is the index of its part.
 func (c *cuts) part(key []byte) int {
 	if c.compare != nil {
 		return sort.Search(len(c.keys), func(i int) bool { return c.compare(c.keys[i], key) > 0 })

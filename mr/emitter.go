@@ -145,14 +145,14 @@ func (b *Batches) close() {
 	}
 }
 
-// Data is the batch: at least one whole record of one file, lines each with one LF at its end and none elsewhere. Lent
-// until Next.
+// Data returns the batch: one or more whole records of one file. Each line ends with one LF, and has no other. The
+// batch is lent until Next.
 func (b *Batches) Data() []byte { return b.data }
 
-// Path is the file that the batch is of.
+// Path returns the path of the file that the batch is from.
 func (b *Batches) Path() string { return b.reader.File().Path }
 
-// Offset is where the batch begins, in bytes from the beginning of the (decompressed) file.
+// Offset returns where the batch begins, in bytes from the beginning of the (decompressed) file.
 func (b *Batches) Offset() int64 { return b.reader.Offset() }
 
 // LostOutput says that a map's output is gone or corrupt: the map must run again.

@@ -377,8 +377,8 @@ func (e *engine) orphaned(l *Launch) bool {
 	return true
 }
 
-// undone reports whether attempt l has found that a map output is lost, and adds the event that lets the map run again,
-// even if the attempt was killed meanwhile, since Work has forgotten the output.
+// undone reports whether attempt l ended because it found that a map output is lost. It adds the event that lets the
+// map run again, even if the attempt was killed meanwhile, because Work has forgotten the output.
 func (e *engine) undone(l *Launch, err error) bool {
 	lost := new(LostOutput)
 	if !errors.As(err, &lost) {
@@ -704,7 +704,7 @@ func (e *engine) closeAll() {
 	}
 }
 
-// counters are an attempt's counts as estimators and records have them.
+// counters returns an attempt's counts as estimators and records have them.
 func (a *Attempt) counters() *sched.Counters {
 	r := a.Report()
 	c := &sched.Counters{InputRecords: r.Counters.Of[MapInputRecords] + r.Counters.Of[ReduceInputRecords],

@@ -80,8 +80,8 @@ func (g *Groups) Next() bool {
 	return true
 }
 
-// Key is the key of the group: where SameGroup lets keys of a group differ, that of the value read last, of the first
-// before that. Its bytes are lent until Next or NextValue.
+// Key returns the key of the group. If SameGroup lets the keys of a group differ, it is the key of the value that was
+// read last, or of the first value if none was read. It is lent until Next or NextValue.
 func (g *Groups) Key() []byte { return g.key }
 
 // NextValue moves to the next value of the group, the first at first, and reports whether there is one.
@@ -104,7 +104,7 @@ func (g *Groups) NextValue() bool {
 	return false
 }
 
-// Value is the value. Lent until Next or NextValue.
+// Value returns the current value. It is lent until Next or NextValue.
 func (g *Groups) Value() []byte { return g.recs[g.at].value }
 
 // Values yields the rest of the group's values, each lent until the next.

@@ -25,8 +25,8 @@ const (
 	leastMemory  = 4 << 20 // for each slot
 )
 
-// NewMemory reserves what attempts may use of limit, in bytes, with at most slots of them at a time. Only what is used
-// counts.
+// NewMemory reserves what attempts and their outputs may use of limit, in bytes, for at most slots attempts at a time.
+// Memory that is reserved and not used is not taken from the machine.
 func NewMemory(limit int64, slots int) (*Memory, error) {
 	size := limit - limit/runtimeShare - runtimeFixed
 	if least := int64(slots) * leastMemory; size < least {

@@ -125,8 +125,8 @@ func (p *probe) Close(bool) error {
 	return os.RemoveAll(p.files.dir)
 }
 
-// probe submits a sample of a job as a job of its own. A job that cannot be sampled runs without; one whose probe is at
-// work has no second at once.
+// probe submits a sample of a job as a job of its own. It does nothing for a job that cannot be sampled, or whose last
+// probe has not ended.
 func (e *engine) probe(of *jobLife) {
 	from, ok := of.work.(probed)
 	if !ok || of.ended || e.atWork(of.probe) {
@@ -161,8 +161,8 @@ func (e *engine) probe(of *jobLife) {
 	e.events = append(e.events, sched.Event{Kind: sched.JobSubmitted, Job: p.id, Body: &spec})
 }
 
-// atWork reports whether there is a probe that the core has not seen the end of, which may be the event that it is
-// acting on.
+// atWork reports whether p, which may be nil, is a probe whose end the core has not learned. In the Step in which the
+// core learns it, atWork returns false.
 func (e *engine) atWork(p *jobLife) bool {
 	if p == nil || p.ended {
 		return false

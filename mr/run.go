@@ -29,7 +29,7 @@ type Run struct {
 	readers sync.Pool // of *input.Reader, which keep their buffers
 }
 
-// NewRun checks a job and prepares to run it with so many reduces; of a map-only job, with so many maps.
+// NewRun checks a job and prepares to run it. parts is the number of reduces; of a map-only job, the number of maps.
 func NewRun(j *Job, parts int, m *Memory, w *Workspace) (*Run, error) {
 	r := &Run{Job: j, Parts: parts, Memory: m, Files: w}
 	bad := func(why string) (*Run, error) { return nil, fmt.Errorf("job %s: %s", j.Name, why) }

@@ -38,7 +38,7 @@ func (o ordering) prefix(key []byte) uint64 {
 	return pair.Prefix(key)
 }
 
-// order is negative, zero or positive as x goes before, with or after y.
+// order returns a negative number if x comes before y, a positive one if x comes after y, else 0.
 func (o ordering) order(x, y *rec) int {
 	if o.compare != nil {
 		return o.compare(x.key, y.key)
@@ -112,8 +112,8 @@ func (r *Run) newIndex(pieces []piece, account *mem.Account) (ix *index, left []
 	return ix, pieces[n:]
 }
 
-// allocate makes room for the entries of so many pairs, and for as many again that sorting needs. It returns the second
-// room, or nil where the account has no room for both.
+// allocate makes room for the entries of a number of pairs, and returns as much room again, which sorting needs; nil:
+// the account has no room for both.
 func (ix *index) allocate(pairs int) (tmp []order.Entry) {
 	tmp = mem.Slice[order.Entry](ix.account, pairs)
 	ix.entries = mem.Slice[order.Entry](ix.account, pairs)
@@ -285,6 +285,8 @@ func (m *merger) replay() {
 	m.tree[0] = w
 }
 
+// fill takes the pairs of the winners, one by one. It returns early when an input has no pair left in memory: the input
+// is filled again in the next call, because what it lent is in recs until then.
 func (m *merger) fill(recs []rec) (int, error) {
 	if len(m.inputs) == 0 {
 		return 0, nil

@@ -104,7 +104,7 @@ func (t *Task) Suspends(child Suspendable) {
 	a.rethrottle()
 }
 
-// Alive is a sign of life, for functions that wait for something else than their input.
+// Alive gives a sign of life. It is for functions that wait for something else than their input.
 func (t *Task) Alive() { t.attempt.sign() }
 
 // sign counts a sign of life.
@@ -120,7 +120,7 @@ func (a *Attempt) Progress() float32 { return float32(a.share.Load()) / 1e6 }
 // Signs returns how many signs of life the attempt has shown. An attempt that shows none for long hangs.
 func (a *Attempt) Signs() int64 { return a.signs.Load() }
 
-// Status is what the job last said that the attempt is doing; empty at first.
+// Status returns what the job last said that the attempt is doing; empty at first.
 func (a *Attempt) Status() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -133,7 +133,7 @@ type Report struct {
 	Phases   [NumPhases]time.Duration // suspended time included, where it fell
 }
 
-// Report is what the attempt has done, once it has ended.
+// Report returns what the attempt has done. It must have ended.
 func (a *Attempt) Report() *Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -21,7 +21,7 @@ type Typed[K, V Scalar] struct {
 	Combine bool
 }
 
-// Job is the job over bytes that does it.
+// Job returns the job over bytes that does what t says.
 func (t Typed[K, V]) Job() *Job {
 	j := &Job{Name: t.Name, Map: t.mapLines, Reduce: t.reduce(appendText[K], appendText[V])}
 	if t.Combine && t.Reduce != nil {

@@ -173,6 +173,8 @@ func (w *jobWork) next(r *round) (*Job, error) {
 	return next, nil
 }
 
+// plan adds the next round, whose job reads paths, and returns its stages: it finds the input, cuts it into splits, and
+// takes the sample that a total order needs.
 func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.StageSpec, error) {
 	config, err := input.Configure(job.Conf)
 	if err != nil {

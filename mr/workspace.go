@@ -146,10 +146,10 @@ func (w *Workspace) sweep() error {
 	return nil
 }
 
-// Dir is the directory of temporary files; it is gone after Close.
+// Dir returns the directory of temporary files, which is gone after Close.
 func (w *Workspace) Dir() string { return w.dir }
 
-// parts is where the committed parts of a round lie.
+// parts returns the directory of the committed parts of a round.
 func (w *Workspace) parts(round int) string {
 	return filepath.Join(w.dir, fmt.Sprintf("round-%d", round))
 }

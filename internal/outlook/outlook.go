@@ -39,8 +39,9 @@ func OrderOf(p sched.Policy, v *sched.View) Order {
 	return func(*sched.Stage) (sched.Key, bool) { return sched.Key{}, false }
 }
 
-// draws are numbers of timelines that are drawn of so many tasks. Limits are order statistics that nine of ten further
-// draws lie between: the fifth of either end of 99, the second of 39, the ends of 19.
+// draws says how many timelines are drawn, by the number of tasks: the first entry with at least as many tasks counts.
+// The limits of a Span are order statistics between which nine of ten further draws lie: the fifth from either end of
+// 99, the second of 39, the ends of 19.
 var draws = [...]struct{ tasks, timelines int }{{2_000, 99}, {20_000, 39}, {mostTasks, 19}}
 
 const mostTasks = 100_000 // of all jobs: a timeline lays each out

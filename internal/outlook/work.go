@@ -30,12 +30,11 @@ type work struct {
 	strata []int
 }
 
-// What is not known of task times, as standard deviations of logarithms: how far off the mean of a guess without any
-// spread is, what is left where tasks of the stage itself were seen, to which the error of their mean comes; and how
-// far tasks are around their mean. The last one counts as one task beside those that were seen.
+// What is not known of task times, as standard deviations of logarithms.
 const (
-	guessError, leastError = 0.5, 0.1
-	guessSpread            = 0.5
+	guessError  = 0.5 // of the mean, if it is a guess without any spread
+	leastError  = 0.1 // of the mean, if tasks of the stage were seen; the error of their mean is added
+	guessSpread = 0.5 // of tasks around their mean; it counts as one task beside those that were seen
 )
 
 // newWork collects what is left of a stage; own are those before it.

@@ -155,7 +155,7 @@ func (c *chrome) named(j *sched.Job) {
 	c.b = append(c.b, c.lastName...)
 }
 
-// nameOf is a job's name; without one, its ID.
+// nameOf returns a job's name; without one, its ID.
 func nameOf(j *sched.Job) string {
 	if j.Spec.Name == "" {
 		return fmt.Sprintf("job %d", j.ID)

@@ -461,7 +461,8 @@ type Payload struct {
 	Parse  func(b []byte) (any, error) // b is lent
 }
 
-// opaque codes a payload by the codec there is, if any. Its length comes first, so that who has no codec can pass it.
+// opaque codes a payload by the codec, if there is one. Its length comes first, so that a reader without the codec can
+// skip it.
 func (c *coder) opaque(p *any) {
 	if c.reading {
 		n := c.uvarint(0)

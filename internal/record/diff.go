@@ -102,7 +102,7 @@ func newSide(r *Reader, rows *sojourns) *side {
 	return s
 }
 
-// advance goes to the next Step; nil: there is none.
+// advance goes to the next Step. s.step is nil if there is none.
 func (s *side) advance() {
 	var ok bool
 	s.at = -1

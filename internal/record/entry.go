@@ -122,6 +122,7 @@ func (m *memory) launched(a *sched.Action) {
 
 // Writing.
 
+// writeEvent writes an event: its tag, with flags for what follows, and its fields.
 func (m *memory) writeEvent(e *sched.Event) {
 	t := tagEvent + tag(e.Kind)
 	if e.Kind == sched.AttemptFound {
@@ -184,6 +185,7 @@ func (m *memory) writeAction(a *sched.Action) {
 	m.action(t, a)
 }
 
+// writeLaunch writes a launch. Flags say what was guessed right, and so is left out.
 func (m *memory) writeLaunch(t tag, a *sched.Action) {
 	more := byte(0)
 	if a.Stage == m.stage {

@@ -24,7 +24,7 @@ type Standing struct {
 	Benefit  float64         `json:"benefit" xml:"benefit"`   // β: used ÷ alone; 1 where alone is 0
 }
 
-// Balance is what the queue has lent and not borrowed; negative: what it owes.
+// Balance returns what the queue has lent and not borrowed; negative: what it owes.
 func (s *Standing) Balance() theory.UnitTime { return s.Lent.Sub(s.Borrowed) }
 
 // A KindFairness is the statement of one kind of resource. The sums of lent and of borrowed are equal, of queues and of
@@ -163,8 +163,8 @@ func (s *standings) begin() {
 	s.now = s.now[:0]
 }
 
-// add adds what one leaf does to its holder. Leaves of the same holder come one after the other, but for a queue's own
-// users beside queues below it.
+// add adds what leaf row does, which has a share, to the standing of its holder. Leaves of the same holder come one
+// after the other, except that queues below a queue may come between the queue's own users.
 func (s *standings) add(whose holder, share int64, row *sched.Queue, kind int) {
 	of := s.all[whose]
 	if of == nil {

@@ -89,7 +89,8 @@ func (s pastSpan) has(at sched.Time) bool { return at >= s.from && (at < s.until
 // pastPauses are when attempts that have not ended were suspended.
 type pastPauses map[sched.AttemptID][]pastSpan
 
-// begin notes that an engine has suspended an attempt; it may say so too late.
+// begin notes that an engine has suspended an attempt, unless the attempt has ended or has resumed before that report
+// came.
 func (p pastPauses) begin(v *sched.View, id sched.AttemptID) {
 	if a := v.Attempt(id); a != nil && (a.State == sched.Suspended || a.State == sched.Leaving) {
 		p[id] = append(p[id], pastSpan{v.Now, -1})
@@ -103,7 +104,7 @@ func (p pastPauses) end(id sched.AttemptID, now sched.Time) {
 	}
 }
 
-// forget returns when an attempt was suspended that ends now.
+// forget returns the spans in which an attempt, which ends now, was suspended.
 func (p pastPauses) forget(id sched.AttemptID, now sched.Time) []pastSpan {
 	p.end(id, now)
 	list := p[id]
@@ -125,7 +126,7 @@ type pastProbe struct {
 	counts []sched.Counters
 }
 
-// reset begins a new probe that has so many tasks.
+// reset begins a new probe with a number of tasks.
 func (p *pastProbe) reset(tasks int) {
 	p.times, p.counts = slices.Repeat([]sched.Time{-1}, tasks), make([]sched.Counters, tasks)
 }
@@ -354,8 +355,8 @@ func (st *pastStage) succeed(task int32, e pastEnd) {
 	st.times[task-1], st.last = e.took, e.at
 }
 
-// again notes that a job asks for n tasks of a kind more than before: they take the place of the attempts of such tasks
-// that failed first.
+// again notes that a job asks for n more tasks of a kind than before. They take the place of attempts of such tasks
+// that have failed, the earliest first.
 func (j *pastJob) again(kind sched.StageKind, n int32) {
 	j.failed = slices.DeleteFunc(j.failed, func(e pastEnd) bool {
 		replaced := n > 0 && j.stages[e.stage].spec.Kind == kind
@@ -366,8 +367,8 @@ func (j *pastJob) again(kind sched.StageKind, n int32) {
 	})
 }
 
-// stop takes the attempts of unknown tasks of a job that has ended, or whose record ends, as its tasks, if they still
-// run or if nothing took the place of them.
+// stop is called for a job that has ended, or at the end of the record. In stages with unknown tasks, it counts as
+// tasks the attempts that still run, and the failed attempts whose place no further task has taken.
 func (p *past) stop(j *pastJob) {
 	for _, e := range j.failed {
 		j.stages[e.stage].end(e)

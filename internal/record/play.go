@@ -8,9 +8,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Play has a core live through a recorded run, shown to followers as the run itself was: the events come from the
-// record, and so do the decisions, so that no policy is needed. It costs as much as a run under a policy that does not
-// think. An ErrCut comes when everything that is whole has been played.
+// Play makes a core live through a recorded run, and shows it to followers as the run itself was shown. Events and
+// decisions come from the record, so that no policy is needed. It costs as much as a run under a policy whose decisions
+// cost nothing. It returns ErrCut when everything that is whole has been played.
 func Play(r *Reader, to ...Follower) error { return PlayWith(r, nil, to...) }
 
 // PlayWith is Play with an estimator, which learns as it did in the run, so that followers can ask the view for
@@ -24,8 +24,8 @@ func PlayWith(r *Reader, e sched.Estimator, to ...Follower) error {
 	return nil
 }
 
-// PlayOn is PlayWith for a record that is still being written: where it has played what is whole, it calls more, and
-// goes on where that returns true. The caller's more waits a while.
+// PlayOn is PlayWith for a record that is still being written. When it has played everything that is whole, it calls
+// more, which should wait a while. It goes on if more returns true.
 func PlayOn(r *Reader, e sched.Estimator, more func() bool, to ...Follower) error {
 	p := playWith(r, e, to...)
 	for {
@@ -51,8 +51,8 @@ func Summarize(r *Reader, o TallyOptions) (Result, error) {
 
 // A player is a core whose policy does what a record says. Its state after a Step is that of the run.
 //
-// It has every power, no limit and, where the run had heartbeats, nodes that are always open: what the run could not
-// have done it does not do either, because it does only what the run did.
+// It has every power and no limit, and if the run had heartbeats, its nodes are always open. It still does nothing that
+// the run could not do, because it does only what the run did.
 type player struct {
 	replayer
 	now  *Step

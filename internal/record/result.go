@@ -43,8 +43,8 @@ type JobCounts struct {
 	Unfinished int `json:"unfinished,omitempty"` // when the run, or what there is of its record, ended
 }
 
-// A Distribution is of one figure over jobs. Percentiles are exact, by nearest rank: the least value that at least so
-// many do not exceed.
+// A Distribution describes one figure over jobs. Percentiles are exact, by nearest rank: P95 is the least value that at
+// least 95 of 100 values do not exceed.
 type Distribution struct {
 	Mean float64 `json:"mean"`
 	P50  float64 `json:"p50"`
@@ -116,10 +116,10 @@ func ratios(values []float64) *Distribution {
 	return &Distribution{sum / float64(len(values)), at(50), at(95), at(99), at(100)}
 }
 
-// rank is the index of a percentile among n sorted values by nearest rank: ceil(n·percent ÷ 100) − 1.
+// rank returns the index of a percentile among n sorted values by nearest rank: ceil(n·percent ÷ 100) − 1.
 func rank(n, percent int) int { return max(0, (n*percent+99)/100-1) }
 
-// jain is Jain's index of 1 ÷ slowdown; nil where there are none.
+// jain returns Jain's index of 1 ÷ slowdown; nil where there are none.
 func jain(slowdowns []float64) *Fairness {
 	if len(slowdowns) == 0 {
 		return nil
@@ -155,7 +155,7 @@ type JobRow struct {
 	Outcome           sched.Outcome
 }
 
-// Sojourn is the time from submission to the end.
+// Sojourn returns the time from submission to the end.
 func (r *JobRow) Sojourn() sched.Time { return r.Finish - r.Submit }
 
 // JobsCSV writes rows as lines of CSV: times and sizes in seconds, what is not known empty.

@@ -24,8 +24,8 @@ const (
 	largeGap = 4       // times the size of the snapshot before
 )
 
-// gapAfter returns how many bytes of a record come between a snapshot of a size and the next one: so many that small
-// snapshots add a sixteenth to a record, and large ones a quarter.
+// gapAfter returns how many bytes of a record are between a snapshot of a size and the next one. Small snapshots then
+// add a sixteenth to a record, and large ones a quarter.
 func gapAfter(size int64) int64 {
 	return max(leastGap, min(usualGap*size, 4*leastGap), largeGap*size)
 }
@@ -179,7 +179,7 @@ func indexed(file seeker) (marks []Mark, ok bool) {
 func walk(file io.ReaderAt, at int64) (marks []Mark) {
 	head := make([]byte, 8+6*binary.MaxVarintLen64)
 	for {
-		n, _ := file.ReadAt(head, at)
+		n, _ := file.ReadAt(head, at) // an error counts as the end: a reader without marks begins earlier
 		if n < 8 {
 			return marks
 		}

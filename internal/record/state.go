@@ -150,7 +150,7 @@ func stageID(c *coder, id *sched.StageID) {
 	number(c, &id.Index)
 }
 
-// atMost codes a list of at most so many elements, so that a damaged record cannot make a reader allocate more.
+// atMost codes a list of at most most elements, so that a damaged record cannot make a reader allocate more.
 func atMost[T any](c *coder, most int, p *[]T, each func(*T)) {
 	list(c, p, func(v *T) {
 		if len(*p) > most {

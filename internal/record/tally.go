@@ -202,6 +202,7 @@ func (t *Tally) end(e *sched.Event) {
 	}
 }
 
+// count adds the row of a job that has ended, and its deadline (zero: none), to the figures.
 func (t *Tally) count(row *JobRow, deadline sched.Time) {
 	t.result.Jobs++
 	switch {
@@ -263,7 +264,8 @@ func (t *Tally) Result() Result {
 	return r
 }
 
-// utilization is from the first submission to the last end of a job; to now while jobs are unfinished.
+// utilization returns used ÷ capacity by kind of resource, from the first submission to the last end of a job, or to
+// now if jobs are unfinished.
 func (t *Tally) utilization(unfinished bool) map[string]float64 {
 	if !t.began {
 		return nil
@@ -384,7 +386,8 @@ type pause struct {
 	sum   sched.Time // of earlier ones
 }
 
-// begin says that an engine has suspended an attempt; it may say so too late.
+// begin notes that an engine has suspended an attempt, unless the attempt has ended or has resumed before that report
+// came.
 func (p pauses) begin(v *sched.View, id sched.AttemptID) {
 	if a := v.Attempt(id); a != nil && (a.State == sched.Suspended || a.State == sched.Leaving) {
 		p[id] = pause{v.Now, p[id].sum}

@@ -89,8 +89,8 @@ func (n Names) Reporting(costs sim.Costs, policy string) sim.Costs {
 	return costs
 }
 
-// caught is deferred. It makes an error of a panic while a policy decides, of the policy or of what it called of the
-// core: the stack shows which. Other panics go on.
+// caught is deferred around a run. It turns a panic of Policy.Decide, or of what Decide called, into an error; other
+// panics go on. The stack tells them apart.
 func (o *Opened) caught(err *error) {
 	why := recover()
 	if why == nil {

@@ -54,8 +54,8 @@ func openState(folder string) (s state, err error) {
 	return s, nil
 }
 
-// recall gives to of what an earlier run wrote to a file of the folder, if there is one. From now on the state saves of
-// to that file.
+// recall restores in policy of what an earlier run wrote to a file of the folder, if there is one. From now on the
+// state saves what of remembers to that file.
 func (s *state) recall(path string, of policy.Lasting, failed func(error)) error {
 	text, err := os.ReadFile(path)
 	if err == nil {
@@ -112,8 +112,8 @@ func (l *lasting) keep(now sched.Time) {
 	}
 }
 
-// save replaces the file atomically; synced: it is on the disk then, also if the machine loses power. That takes long,
-// so that an engine does not wait for it every time.
+// save replaces the file atomically. With synced, it returns when the file is on the disk, and survives a loss of
+// power. That takes long, so an engine does not wait for it at every save.
 func (l *lasting) save(synced bool) error {
 	text, err := json.Marshal(l.of.Left(l.now))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// open opens the run's record, if one is wanted; else it returns nil.
+// openRecord opens the run's record; nil: no record is wanted.
 func (s *Setup) openRecord(core sched.Config) (*record.Writer, error) {
 	if s.Record == "" && s.RecordTo == nil {
 		return nil, nil

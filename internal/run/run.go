@@ -34,7 +34,7 @@ type Setup struct {
 	Heartbeat sched.Time // interval at which nodes report, and accept work only then; zero: they always accept it
 	Seed      uint64
 	Spread    bool            // launches go round the nodes
-	Forecast  *sched.Forecast // what all nodes together are expected to offer when; nil: nothing is
+	Forecast  *sched.Forecast // what all nodes together are expected to offer over time; nil: not known
 
 	Record    string       // file; "": none
 	RecordTo  io.Writer    // instead of the file

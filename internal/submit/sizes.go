@@ -89,7 +89,8 @@ type probed struct {
 	model.Probed
 }
 
-// probedOf reads counters of a job that read so many bytes of input.
+// probedOf returns what a probe has counted, from the counters of its job. bytes is the length of its input files; it
+// counts only if the counters do not tell what was read.
 func probedOf(counters map[string]int64, bytes int64) (p probed, err error) {
 	if counters[countMapTime] == 0 {
 		return p, fmt.Errorf("it told no counter %q: its client must print them, or a job history server must run",

@@ -117,7 +117,8 @@ func Useful(got, real [][]int64) []int64 {
 	return sums
 }
 
-// PlayLongTerm runs the same quanta by accumulated use: what is not asked for now is not carried over.
+// PlayLongTerm returns what each user gets in each quantum if demands are divided by rule r, which goes by what users
+// have used so far. Demand that is not met in a quantum is dropped.
 func (r LongTermRule) PlayLongTerm(weights []int64, demands [][]int64) [][]int64 {
 	users := make([]LongTermUser, len(weights))
 	for i, w := range weights {

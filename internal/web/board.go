@@ -90,7 +90,7 @@ func (b *Board) foresee() {
 	}()
 }
 
-// Figure implements run.Figured. Slowdowns are known where o says by what they go.
+// Figure implements run.Figured. Slowdowns are computed only if o says from what.
 func (b *Board) Figure(o record.TallyOptions) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

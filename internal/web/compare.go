@@ -93,7 +93,8 @@ func (p *pairing) change(k int) {
 	p.runs[k].Changes, _ = quantiles(logs)
 }
 
-// quantiles returns at most points of rising values, evenly by rank, and the part of all that each is not below.
+// quantiles returns as many as points of the values, evenly by rank, and for each the part of all values that are at
+// most as large. sorted is in rising order.
 func quantiles(sorted []float64) (values, parts []float64) {
 	values, parts = []float64{}, []float64{}
 	n := len(sorted)
@@ -112,8 +113,9 @@ var differenceColumns = map[string]func(a, b *Difference) int{
 	"loss":   func(a, b *Difference) int { return cmp.Compare(a.loss(), b.loss()) },
 }
 
-// differencesBy returns the order of a page of a comparison of so many runs. The column change.K is the difference of
-// run K from the first, where K counts the runs after the first from 1; jobs without that difference come last.
+// differencesBy returns the order of a page of a comparison; runs is the number of runs. The column change.K is the
+// difference of run K from the first, where K counts the runs after the first from 1. Jobs without that difference come
+// last.
 func differencesBy(p page, runs int) (func(a, b *Difference) int, error) {
 	if by := differenceColumns[p.column]; by != nil {
 		return by, nil

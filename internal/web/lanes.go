@@ -68,7 +68,7 @@ func (b *Board) bars(l *Lanes, w window) bool {
 	return true
 }
 
-// nothing is above the mean that is left of the sums of a column in which nothing ran, by their rounding.
+// nothing is more than the mean that rounding may leave in a column in which nothing ran.
 const nothing = 1e-6
 
 // busy adds to each lane how many attempts ran in each column. It adds each attempt to the differences between
@@ -99,7 +99,7 @@ func (b *Board) busy(l *Lanes, w window) {
 			mean := height / float64(lane.Count)
 			row[c] = uint16(min(math.Round(100*max(0, mean)), math.MaxUint16))
 			if row[c] == 0 && mean > nothing {
-				row[c] = 1 // or a short attempt would look as none
+				row[c] = 1 // or a short attempt would look like none
 			}
 			l.Most = max(l.Most, mean)
 		}
@@ -107,8 +107,8 @@ func (b *Board) busy(l *Lanes, w window) {
 	}
 }
 
-// spread adds an attempt from one place to another, in columns: what it covers of the first and of the last column, and
-// all of those between.
+// spread adds to rise an attempt that lasts from one place to another, in columns: it covers parts of the first and of
+// the last column, and all columns between.
 func spread(rise []float64, from, to float64) {
 	first, last := int(from), int(to)
 	if first == last {

@@ -192,7 +192,7 @@ const mostUsers = 100
 func (s *boardCopy) jobsAnswer(f jobFilter, p page) *Jobs {
 	list := &Jobs{Now: s.now.Seconds(), Offset: p.offset, Rows: []ListedJob{}, Queues: []string{}, Users: []string{}}
 	order := s.order(p.column)
-	number, _ := strconv.ParseInt(f.text, 10, 32)
+	number, _ := strconv.ParseInt(f.text, 10, 32)                    // 0, which is no job: the text is no number
 	whole := jobFilter{queue: f.queue, user: f.user, state: f.state} // for a job that is named by its number
 	queues, users := map[string]bool{}, map[string]bool{}
 	var sojourns, waits []float64

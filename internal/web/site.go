@@ -177,7 +177,8 @@ func (c *call) board() (*Board, int, error) {
 	return all[n], n, nil
 }
 
-// number reads a parameter that is a whole number from least to most.
+// number returns the parameter name of the request, a whole number from 0 to most; otherwise, if the request does not
+// have it.
 func (c *call) number(name string, otherwise, most int) (int, error) {
 	text := c.r.FormValue(name)
 	if text == "" {

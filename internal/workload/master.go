@@ -57,7 +57,7 @@ func (m Master) Lead(s Source, c *Cluster) Source {
 	}
 }
 
-// on returns what a master holds on a cluster, which does not limit what it does not say.
+// on returns what a master holds on cluster c: its size, without the kinds of resources that c does not count.
 func (m *Master) on(c *Cluster) (size sched.Resources) {
 	capacity := c.Capacity()
 	for k, n := range m.Size {

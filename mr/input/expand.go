@@ -27,7 +27,7 @@ const (
 	stored // the text of a part of a Store
 )
 
-// String is the codec's usual name.
+// String returns the codec's usual name.
 func (c Codec) String() string { return [...]string{"plain", "gzip", "zstd", "bzip2", "store"}[c] }
 
 // unread are compressed formats that are not decoded, by the end of a file's name. As text they would be read without
@@ -136,6 +136,7 @@ type finder struct {
 	matched bool
 }
 
+// pattern adds the files that a pattern names. A path that exists is taken literally.
 func (f *finder) pattern(pattern string) error {
 	path := pattern
 	if path == "-" {
@@ -187,6 +188,7 @@ func (f *finder) found(path string, above []fs.FileInfo) error {
 	return f.file(path, info)
 }
 
+// file adds a file, pipe or device, unless this pattern has found it before.
 func (f *finder) file(path string, info fs.FileInfo) error {
 	if f.seen[path] {
 		return nil
@@ -233,6 +235,8 @@ func (f *File) sniff() error {
 	return nil
 }
 
+// directory adds the files in dir and, unless f.flat, below it. chain has the directories that led to dir, dir last: a
+// link back to one of them is an error.
 func (f *finder) directory(dir string, chain []fs.FileInfo) error {
 	if f.seen[dir] {
 		return nil

@@ -66,7 +66,7 @@ var (
 	optDelimiter = []string{"textinputformat.record.delimiter"}
 )
 
-// Options are the names of all options that [Configure] reads.
+// Options returns the names of all options that [Configure] reads.
 func Options() []string {
 	return slices.Concat(optMinSplit, optMaxSplit, optRecursive, optFormat, optLength, optSeparator, optDelimiter)
 }

@@ -15,7 +15,7 @@ type Split struct {
 	c      Config
 }
 
-// Bytes is the size of the split as stored, which is what a Reader's Bytes comes to; pipes count nothing.
+// Bytes returns the size of the split as stored, at which a Reader's Bytes ends; pipes count nothing.
 func (s Split) Bytes() int64 {
 	var n int64
 	for _, r := range s.Ranges {
@@ -139,7 +139,7 @@ func splitSize(files []File, c Config) int64 {
 	return max(1, min(total/int64(splitsPerCore*max(1, c.Cores)), high), low)
 }
 
-// weight is the work that reading the file is, in plain bytes.
+// weight returns the work of reading the file, in bytes of plain text that take as long.
 func (f *File) weight() int64 {
 	if f.Codec != Plain && f.Codec != stored {
 		return f.Size*expansion + openCost

@@ -83,7 +83,8 @@ func (r *Reader) freeLarge() {
 	}
 }
 
-// File is the file that the last batch came from, or the one being opened when Next failed. Nil before the first call.
+// File returns the file that the last batch came from, or the one being opened when Next failed; nil before the first
+// call of Next.
 func (r *Reader) File() *File {
 	if r.next == 0 {
 		return nil
@@ -94,8 +95,8 @@ func (r *Reader) File() *File {
 // Offset returns the position of the last batch in its file, in bytes of the decompressed content.
 func (r *Reader) Offset() int64 { return r.at }
 
-// Bytes is how much of the split has been read, in bytes as stored: a Split's Bytes at the end (more by the end of
-// a last line that crosses the split's end).
+// Bytes returns how much of the split has been read, in bytes as stored. At the end it is Split.Bytes, or more if the
+// last line goes beyond the end of the split.
 func (r *Reader) Bytes() int64 {
 	switch {
 	case r.file == nil:
@@ -383,8 +384,8 @@ func (r *Reader) cut() int {
 	return r.lineEnd(b, 0)
 }
 
-// lineEnd is the index after the first line end at or after from; zero where there is none, or where a '\r' ends the
-// block and it cannot be known whether a '\n' follows.
+// lineEnd returns the index after the first line end at or after from; 0: there is none, or the block ends with a '\r'
+// that a '\n' may follow.
 func (r *Reader) lineEnd(b []byte, from int) int {
 	end := bytes.IndexByte(b[from:], '\n')
 	line := b[from:]

@@ -144,6 +144,8 @@ type buffered struct {
 	mark   int64        // stored() before the block in which the present record began
 }
 
+// block implements source. If the bytes to keep are more than half of the buffer, they move to a buffer of twice the
+// size.
 func (s *buffered) block(keep int) (b []byte, last bool, err error) {
 	if len(*s.buf) == 0 {
 		*s.buf = make([]byte, s.size)

@@ -26,6 +26,8 @@ const (
 	edgeTo   = 't'
 )
 
+// splitEdges is the map function. It emits each edge twice: for the vertex where it begins, and for the one where it
+// ends.
 func splitEdges(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	var keys pending
 	bad := int64(0)
@@ -51,6 +53,8 @@ func splitEdges(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	return nil
 }
 
+// writeLists is the reduce function. It writes a line for each vertex. Keys are in order, so equal neighbours follow
+// each other and are written once, and the neighbours of one direction come before those of the other.
 func writeLists(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	var line, last []byte
 	for in.Next() {

@@ -67,7 +67,7 @@ func newCentroids(lines [][]byte) (*centroids, error) {
 	return c, nil
 }
 
-// slot is where the user is, or would be.
+// slot returns the slot of a user, or the free slot where the user would be.
 func (c *centroids) slot(user uint32) *slot {
 	i := int(uint64(user) * 0x9E3779B97F4A7C15 >> c.shift)
 	for c.slots[i].votes > 0 && c.slots[i].user != user {
@@ -81,8 +81,8 @@ func (c *centroids) slot(user uint32) *slot {
 // The fields are Σ rc, Σ r² and Σ c². A line of 2^32 ratings would keep them below 2^37.
 type affinity struct{ product, movie, centroid uint64 }
 
-// nearest is the centroid that the movie is most similar to, the first of equals, and the similarity in millionths.
-// sums is scratch, one for each centroid.
+// nearest returns the centroid that is most similar to the movie, the first of equals, and the similarity in
+// millionths. sums is scratch, one for each centroid.
 func (c *centroids) nearest(m *movie, sums []affinity) (cluster int, similarity uint64) {
 	clear(sums)
 	for k, user := range m.users {
@@ -109,7 +109,7 @@ func (c *centroids) nearest(m *movie, sums []affinity) (cluster int, similarity 
 // millionths is how finely similarities are told apart.
 const millionths = 1_000_000
 
-// cosine is ⌊10^6 · product ÷ √(movie · centroid)⌋, exactly: floating point only guesses, integers decide.
+// cosine returns ⌊10^6 · product ÷ √(movie · centroid)⌋, exactly: floating point only guesses, integers decide.
 func (a *affinity) cosine() uint64 {
 	s := uint64(millionths * float64(a.product) / math.Sqrt(float64(a.movie)*float64(a.centroid)))
 	for s > 0 && !a.atLeast(s) {

@@ -91,5 +91,5 @@ func (a *portableAES) Encrypt(dst, src []byte) {
 	copy(dst, s[:])
 }
 
-// Decrypt is not needed for tags.
+// Decrypt panics. cipher.Block needs the method, but tags do not.
 func (*portableAES) Decrypt(_, _ []byte) { panic("jobs: portable AES encrypts only") }

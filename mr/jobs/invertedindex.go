@@ -19,7 +19,7 @@ func InvertedIndex(conf mr.Conf) (*mr.Job, error) {
 	}, nil
 }
 
-// wordPart is the part of a word TAB document. Words have no TAB.
+// wordPart returns the part of a key word TAB document, by the word. Words have no TAB.
 func wordPart(key []byte, parts int) int {
 	return partOf(key[:bytes.IndexByte(key, '\t')], parts)
 }

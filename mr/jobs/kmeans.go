@@ -24,7 +24,7 @@ func KMeans(conf mr.Conf) (*mr.Job, error) {
 // cluster is what a round knows of a centroid's movies.
 type cluster struct{ movies, mean uint64 } // mean similarity in millionths, rounded down
 
-// measure is the job that counts each cluster's movies and adds up their similarities.
+// measure returns the job that counts each cluster's movies and adds up their similarities.
 func measure(conf mr.Conf, c *centroids, rounds int64) *mr.Job {
 	return &mr.Job{
 		Name: "kmeans: measure", Conf: conf, Fold: mr.Sum(2), Reduces: 1,
@@ -84,7 +84,7 @@ func readClusters(parts []string, n int) ([]cluster, error) {
 	return clusters, nil
 }
 
-// choose is the job that finds new centroids and ends the round.
+// choose returns the job that finds new centroids and ends the round.
 func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Job {
 	return &mr.Job{
 		Name: "kmeans: choose", Conf: conf, Reduces: 1, SameGroup: sameCluster,

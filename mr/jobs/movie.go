@@ -84,5 +84,5 @@ func eachMovie(t *mr.Task, in *mr.Batches, do func(*movie, []byte)) {
 	malformed(t, bad)
 }
 
-// afterTab is a line without what stands before its last TAB.
+// afterTab returns what follows the last TAB of a line.
 func afterTab(line []byte) []byte { return line[bytes.LastIndexByte(line, '\t')+1:] }

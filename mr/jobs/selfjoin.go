@@ -41,6 +41,8 @@ func cutItems(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	return nil
 }
 
+// writePairs is the reduce function. It keeps the different items of a prefix, which come in order, and writes each
+// pair of them, the smaller item first.
 func writePairs(_ *mr.Task, in *mr.Groups, out *mr.Emitter) error {
 	var prefix, items, lines []byte // items one behind the other
 	var ends []int

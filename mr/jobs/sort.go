@@ -28,7 +28,7 @@ func emitLines(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	return nil
 }
 
-// lineLength is the length of the line that text begins with, without its newline, which a last line may lack.
+// lineLength returns the length of the line that text begins with, without its newline, which a last line may lack.
 func lineLength(text []byte) int {
 	if n := bytes.IndexByte(text, '\n'); n >= 0 {
 		return n

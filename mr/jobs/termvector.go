@@ -57,6 +57,8 @@ type term struct {
 	count int64
 }
 
+// writeVectors adds up the counts of the words of each document, and writes the words with at least cutoff, the most
+// frequent first.
 func writeVectors(in *mr.Groups, out *mr.Emitter, cutoff int64) error {
 	var terms []term
 	var current term // the word whose counts are being added

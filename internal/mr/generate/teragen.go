@@ -76,7 +76,7 @@ func (x wide) plus(y wide) wide {
 
 func (x wide) next() wide { return x.times(factor).plus(increment) }
 
-// skip is next, n times: the step is composed with itself once for each bit of n.
+// skip returns what n calls of next would. It composes the step with itself once for each bit of n.
 func (x wide) skip(n wide) wide {
 	a, c := factor, increment
 	for n != (wide{}) {

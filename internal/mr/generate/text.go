@@ -69,6 +69,8 @@ type lexicon struct {
 const letters = "eeeeeeeeeeeeeeeetttttttttttaaaaaaaaaaoooooooooo" +
 	"iiiiiiiiinnnnnnnnnsssssssshhhhhhhhrrrrrrrrdddddlllllcccuuuummmwwwffggyyppbbvkjxqz"
 
+// newLexicon returns n different words by rank. Frequent words are short. A word that is taken is drawn again, and
+// after 8 tries with a letter more.
 func newLexicon(n int, seed uint64) (*lexicon, error) {
 	if n < 1 || n > 10_000_000 {
 		return nil, fmt.Errorf("generate text: words is %d, and must lie in 1 … 10,000,000", n)

@@ -16,6 +16,8 @@ type cell struct{ limit, other uint32 }
 // zipfScale is the weight of rank 0. Ranks up to it have a weight above zero.
 const zipfScale = 1 << 40
 
+// newZipf returns the table for n ranks. Each rank that weighs less than a column shares its column with a rank that
+// weighs more, until all columns are full. O(n).
 func newZipf(n int) zipf {
 	weights := make([]uint64, n)
 	var total uint64 // < 2^40 · (ln 2^32 + 1) < 2^45

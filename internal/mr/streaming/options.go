@@ -169,9 +169,9 @@ func readOptions(conf mr.Conf) (*options, error) {
 	return o, errors.Join(append(errs, err)...)
 }
 
-// environment is what an attempt's program finds in its environment besides the engine's own: the configuration, with
-// every byte of a name that is neither letter nor digit made '_', and what Hadoop tells of the attempt, under its new
-// and old names.
+// environment returns what an attempt's program finds in its environment besides the engine's own: the configuration,
+// where '_' replaces every byte of a name that is neither letter nor digit, and what Hadoop tells of the attempt, under
+// its new and old names.
 func (o *options) environment(t *mr.Task, file *input.Range) []string {
 	env := make([]string, 0, len(o.conf)+len(o.extra)+24)
 	for name, value := range o.conf {

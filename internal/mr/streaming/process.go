@@ -288,7 +288,7 @@ func heldErr(limit time.Duration) error {
 // linger is how long after a program's exit its outputs may be silent before ErrHeld, in graces.
 const linger = 5
 
-// grace is Grace or its default.
+// grace returns Grace or its default.
 func (c *Command) grace() time.Duration {
 	if c.Grace == 0 {
 		return 2 * time.Second

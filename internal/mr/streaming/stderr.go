@@ -107,7 +107,7 @@ func (e *errorStream) report(line string) bool {
 	return false
 }
 
-// last is the end of what was written for people.
+// last returns the end of what was written for people.
 func (e *errorStream) last() string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(e.tail), "\uFFFD")), "\n")
 	return strings.Join(lines[max(0, len(lines)-tailLines):], "\n")

@@ -104,25 +104,16 @@ func (l *layout) pick(c workload.Chance, taken, within []sched.NodeID, not int32
 		if t == 0 {
 			first = i
 		}
-		if id := at(i); l.rackOf[id-1] != not && !isIn(taken, id) {
+		if id := at(i); l.rackOf[id-1] != not && !slices.Contains(taken, id) {
 			return id
 		}
 	}
 	for i := range n {
-		if id := at((first + i) % n); !isIn(taken, id) {
+		if id := at((first + i) % n); !slices.Contains(taken, id) {
 			return id
 		}
 	}
 	return at(first)
-}
-
-func isIn(list []sched.NodeID, id sched.NodeID) bool {
-	for _, x := range list {
-		if x == id {
-			return true
-		}
-	}
-	return false
 }
 
 // level returns how near its input an attempt runs.

@@ -163,13 +163,23 @@ var (
 		hadoopstore.AttemptFailed: wire.AttemptFailed, hadoopstore.AttemptKilled: wire.AttemptKilled}
 )
 
-// endsWith is how an application ends with its last attempt. finalOf is the final status of one whose ApplicationMaster
-// has told none.
+// endsWith is how an application ends with its last attempt, by Hadoop's number of the attempt's state. finalOf is the
+// final status of one whose ApplicationMaster has told none.
 var (
 	endsWith = map[int32]wire.AppState{hadoopstore.AttemptFinished: wire.AppFinished,
 		hadoopstore.AttemptFailed: wire.AppFailed, hadoopstore.AttemptKilled: wire.AppKilled}
 	finalOf = map[wire.AppState]wire.FinalStatus{wire.AppFailed: wire.Failed, wire.AppKilled: wire.Killed}
 )
+
+// numberIn returns Hadoop's number of a state in a map that has each state once; zero: the state is not in it.
+func numberIn[S comparable](states map[int32]S, state S) int32 {
+	for number, one := range states {
+		if one == state {
+			return number
+		}
+	}
+	return 0
+}
 
 // endsIn returns the end of an application's lifetime; zero: there is none. Hadoop 3 stores the instant.
 func endsIn(s *hadoopstore.Application) int64 {
@@ -260,11 +270,7 @@ func (m *savedApp) toHadoop(clients []byte) hadoopstore.App {
 		User:        m.User,
 		Diagnostics: m.Diagnostics,
 	}}
-	for number, state := range overInHadoop {
-		if state == wire.AppState(m.State) {
-			to.State = number
-		}
-	}
+	to.State = numberIn(overInHadoop, wire.AppState(m.State))
 	queue := m.Submission.Queue
 	if named := strings.TrimPrefix(queue, "root."); named != m.Queue && !strings.HasSuffix(m.Queue, "."+named) {
 		queue = "root." + m.Queue // a rule has chosen it, or it was moved there
@@ -289,7 +295,7 @@ func (m *savedApp) toHadoop(clients []byte) hadoopstore.App {
 			last.Used = append(last.Used, hadoopstore.Use{Kind: a.Kind, Amount: a.Value})
 		}
 		if last.State == 0 {
-			last.State, last.Finished = endOfLast[wire.AppState(m.State)], m.Times.finished
+			last.State, last.Finished = numberIn(endsWith, wire.AppState(m.State)), m.Times.finished
 		}
 	}
 	if to.State != 0 && to.Submission.Resource == nil { // Hadoop refuses to start with one that asks for nothing
@@ -300,10 +306,6 @@ func (m *savedApp) toHadoop(clients []byte) hadoopstore.App {
 	}
 	return to
 }
-
-// endOfLast is how the last attempt of an application ends with it.
-var endOfLast = map[wire.AppState]int32{wire.AppFinished: hadoopstore.AttemptFinished,
-	wire.AppFailed: hadoopstore.AttemptFailed, wire.AppKilled: hadoopstore.AttemptKilled}
 
 // toHadoop returns an attempt as Hadoop stores it.
 func (m *savedAttempt) toHadoop(id wire.AttemptID, clients []byte) hadoopstore.Attempt {
@@ -320,11 +322,7 @@ func (m *savedAttempt) toHadoop(id wire.AttemptID, clients []byte) hadoopstore.A
 		Finished:    m.Times.finished,
 		Exit:        wire.ExitInvalid,
 	}
-	for number, state := range overAttempts {
-		if state == wire.AttemptState(m.State) {
-			to.State = number
-		}
-	}
+	to.State = numberIn(overAttempts, wire.AttemptState(m.State))
 	if to.State == hadoopstore.AttemptFailed && !m.Failed {
 		to.Exit = wire.ExitAborted // which Hadoop does not count
 	}

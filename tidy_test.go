@@ -471,7 +471,7 @@ var others = []string{"sched", "policy", "policy/policytest", "model", "mr", "mr
 // import them.
 var forTests = []string{"internal/unpack/bomb", "internal/yarn/internal/kerberos/kerberostest",
 	"internal/yarn/internal/peer", "internal/yarn/internal/proto/prototest", "internal/yarn/internal/recording",
-	"sched/enginetest"}
+	"internal/yarn/internal/zoo/zootest", "sched/enginetest"}
 
 // TestTidyForTests holds that programs import no package that tests are written with.
 func TestTidyForTests(t *testing.T) {

@@ -2,12 +2,7 @@ package yarn
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,40 +12,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo/zootest"
 )
-
-// startZooKeeper starts the ZooKeeper of stock Hadoop's jars, stops it when the test ends, and returns its host:port.
-func startZooKeeper(t *testing.T) string {
-	t.Helper()
-	jars := os.Getenv("SOJOURN_HADOOP")
-	if jars == "" {
-		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars, in which ZooKeeper is: make test-long sets it")
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := ln.Addr().String()
-	_, port, _ := net.SplitHostPort(at)
-	ln.Close()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "zoo.cfg")
-	text := fmt.Sprintf("tickTime=1000\ndataDir=%s\nclientPort=%s\nclientPortAddress=127.0.0.1\n"+
-		"admin.enableServer=false\n", dir, port)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars+"/*",
-		"org.apache.zookeeper.server.ZooKeeperServerMain", file)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	return at
-}
 
 // connected returns a session with ZooKeeper.
 func connected(t *testing.T, at, user string) *zoo.Session {
@@ -70,7 +33,7 @@ func connected(t *testing.T, at, user string) *zoo.Session {
 // the lock of the active one. What was cut short is not started from, and is made again. No node with keys in it can be
 // read by other users.
 func TestTakeOverByZooKeeper(t *testing.T) {
-	at := startZooKeeper(t)
+	at := zootest.Start(t).Address
 	const user = "rm:secret"
 	mine := connected(t, at, user)
 	ha := &HA{ID: "one", Cluster: "blue", ZooKeeper: []string{at}, User: user, Timeout: usualSession,

@@ -8,11 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"net"
-	"os"
-	"os/exec"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,55 +18,24 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo/zootest"
 )
 
-// A server is a ZooKeeper of one process, that of Hadoop's jars.
-type server struct {
-	address string
-	process *os.Process
-}
+// A server is a ZooKeeper.
+type server struct{ *zootest.Server }
 
-// start starts ZooKeeper, whose sessions end after 2 s of silence, and stops it when the test ends.
-func start(t *testing.T) *server {
+func start(t *testing.T) server {
 	t.Helper()
-	jars := os.Getenv("SOJOURN_HADOOP")
-	if jars == "" {
-		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars, in which ZooKeeper is: make test-long sets it")
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{address: ln.Addr().String()}
-	_, port, _ := net.SplitHostPort(s.address)
-	ln.Close()
-	dir := t.TempDir()
-	file := filepath.Join(dir, "zoo.cfg")
-	const form = "tickTime=1000\ndataDir=%s\nclientPort=%s\nclientPortAddress=127.0.0.1\nadmin.enableServer=false\n"
-	text := fmt.Sprintf(form, dir, port)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", jars+"/*",
-		"org.apache.zookeeper.server.ZooKeeperServerMain", file)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s.process = cmd.Process
-	t.Cleanup(func() {
-		s.process.Kill()
-		cmd.Wait()
-	})
-	return s
+	return server{zootest.Start(t)}
 }
 
 // session connects to the server.
-func (s *server) session(t *testing.T) *Session {
+func (s server) session(t *testing.T) *Session {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	one, err := Connect(ctx, Servers{
-		Addresses: []string{s.address},
+		Addresses: []string{s.Address},
 		Timeout:   2 * time.Second,
 		User:      "rm:secret",
 		Log:       slog.New(slog.DiscardHandler),
@@ -149,14 +114,14 @@ func TestLockIsOnes(t *testing.T) {
 func TestLeaseEndsInSilence(t *testing.T) {
 	zoo := start(t)
 	l := acquire(t, zoo.session(t), "one")
-	if err := zoo.process.Signal(syscall.SIGSTOP); err != nil {
+	if err := zoo.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	<-l.Lost()
 	if l.Held() {
 		t.Error("the lease is lost and held")
 	}
-	if err := zoo.process.Signal(syscall.SIGCONT); err != nil {
+	if err := zoo.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(500 * time.Millisecond)
@@ -276,7 +241,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	quiet := logger{slog.New(slog.DiscardHandler), &s.agree}
-	stranger, _, err := zk.Connect([]string{zoo.address}, 2*time.Second, zk.WithLogger(quiet))
+	stranger, _, err := zk.Connect([]string{zoo.Address}, 2*time.Second, zk.WithLogger(quiet))
 	if err != nil {
 		t.Fatal(err)
 	}

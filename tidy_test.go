@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"joblog":       {"sched"},
 	"sim":          {"sched", "workload", "theory", "priority", "spelling"}, // what a probe samples is theory's
 	"mr":           {"sched", "theory", "spelling", "joblog", "safefile"},   // an engine: no policy or record
-	"yarn":         {"sched", "outlook"},
+	"yarn":         {"sched", "outlook", "safefile"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
 	"submit":       {"sched", "theory", "model", "workload", "mr", "safefile"},  // a cluster runs the jobs

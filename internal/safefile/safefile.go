@@ -1,4 +1,4 @@
-// Package safefile replaces files and folders atomically, and locks files between processes.
+// Package safefile replaces files and folders atomically, makes them durable, and locks files between processes.
 package safefile
 
 import (
@@ -131,6 +131,15 @@ func MoveFolder(from, to string, replace bool) error {
 		return errors.Join(err, os.Rename(old, to))
 	}
 	return os.Rename(old, from)
+}
+
+// Sync waits until a file, or the names in a folder, would survive a power cut.
+func Sync(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // ErrLocked is the error of OpenLocked for a file that is locked already, by any process.

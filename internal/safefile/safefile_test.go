@@ -149,6 +149,21 @@ func TestDraftOfDevice(t *testing.T) {
 	}
 }
 
+// Files and folders are made durable, and what is not there is an error.
+func TestSync(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	write(t, path, "text", true)
+	for _, one := range []string{path, dir} {
+		if err := Sync(one); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := Sync(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what is not there: %v", err)
+	}
+}
+
 // A locked file cannot be locked again before it is closed.
 func TestOpenLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")

@@ -8,8 +8,10 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/hadoopstore"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -244,7 +246,10 @@ func (f *inFile) write(values map[string][]byte) error {
 
 func (f *inFile) retire(map[string][]byte) (aside string, err error) {
 	aside = fmt.Sprintf("%s.handed-over-%d", f.path, time.Now().UnixNano())
-	return aside, os.Rename(f.path, aside)
+	if err := os.Rename(f.path, aside); err != nil {
+		return aside, err
+	}
+	return aside, safefile.Sync(filepath.Dir(f.path))
 }
 
 // An inNodes is a state in ZooKeeper.

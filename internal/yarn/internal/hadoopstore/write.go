@@ -7,13 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 )
 
 // Write writes a store into a folder, for Hadoop's ResourceManager to start from: all of it or nothing. A store that is
-// there stays beside it, under the name that Write returns; "": there was none. If the process is killed between the
-// renames at the end, there is no store: call Write again.
+// there stays beside it, under the name that Write returns; "": there was none. After Write has returned, the store
+// survives a power cut. If the process is killed between the renames at the end, there is no store: call Write again.
 func Write(dir string, s *State) (before string, err error) {
 	root := Root(dir)
 	if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
@@ -25,6 +26,15 @@ func Write(dir string, s *State) (before string, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(made)) }() // nothing is there any more when it was renamed
 	if err := s.write(made); err != nil {
+		return "", err
+	}
+	err = filepath.WalkDir(made, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = safefile.Sync(path)
+		}
+		return err
+	})
+	if err != nil {
 		return "", err
 	}
 	for i := 1; ; i++ {
@@ -39,7 +49,13 @@ func Write(dir string, s *State) (before string, err error) {
 	case err != nil:
 		return "", err
 	}
-	return before, os.Rename(made, root)
+	if err := os.Rename(made, root); err != nil {
+		if before != "" {
+			err = errors.Join(err, os.Rename(before, root))
+		}
+		return "", err
+	}
+	return before, safefile.Sync(filepath.Dir(root))
 }
 
 // write writes the files of the store into a folder.

@@ -1,8 +1,10 @@
 package yarn
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -398,6 +400,96 @@ func TestAccessByREST(t *testing.T) {
 	for user, want := range map[string]int{"kim": 403, "stranger": 200} {
 		if got := get("/appattempts", user); got != want {
 			t.Errorf("after the refresh %q sees attempts: %d, want %d", user, got, want)
+		}
+	}
+}
+
+// Administrators of a queue are told who is on its lists, or on those of a queue above it, in Hadoop's words. Others
+// are refused, as those who ask for a queue that is missing are. The lists count without yarn.acl.enable too.
+func TestQueueAccess(t *testing.T) {
+	const submit, administer = "SUBMIT_APPLICATIONS", "ADMINISTER_QUEUE"
+	for _, settings := range []string{people, strings.Replace(people, "yarn.acl.enable=true", "", 1)} {
+		h := newHouse(t, withFile(t, settings, capacityFile, capacityXML(houseCapacity)))
+		server := httptest.NewServer(restHandler(h.f, nil))
+		defer server.Close()
+		get := func(path, accept string) (int, string) {
+			t.Helper()
+			q, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/ws/v1/cluster/queues/"+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Header.Set("Accept", accept)
+			r, err := http.DefaultClient.Do(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Body.Close()
+			text, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.StatusCode, strings.TrimSpace(string(text))
+		}
+		for _, c := range []struct {
+			queue, caller, user, kind string
+			allowed                   bool
+		}{
+			{"root.etl", "lee", "ana", submit, true}, // a group is on the list
+			{"root.etl", "kim", "ana", administer, false},
+			{"root.etl", "kim", "kim", administer, true},
+			{"root.etl", "kim", "kim", submit, false}, // which the other list would allow
+			{"root.etl.nightly", "lee", "ana", submit, true},
+			{"root.etl.secret", "lee", "cleo", submit, true},
+			{"root.etl", "max", "cleo", submit, false},
+			{"secret", "max", "cleo", submit, true},
+			{"etl", "max", "ana", submit, true},
+			{"root.etl.none", "lee", "ana", submit, true}, // where it would be created
+			{"root", "max", "ana", submit, false},
+			{"root", "max", "max", administer, true},
+		} {
+			why := ""
+			if !c.allowed {
+				why = "User=" + c.user + " doesn't have access to queue=" + c.queue + " with acl-type=" + c.kind
+			}
+			want := fmt.Sprintf(`{"allowed":"%t","user":%q,"diagnostics":%q}`, c.allowed, c.user, why)
+			path := c.queue + "/access?user.name=" + c.caller + "&user=" + c.user
+			paths := []string{path + "&queue-acl-type=" + c.kind}
+			if c.kind == submit {
+				paths = append(paths, path)
+			}
+			for _, path := range paths {
+				if status, got := get(path, ""); status != 200 || got != want {
+					t.Errorf("%s: %d %s, want %s", path, status, got, want)
+				}
+			}
+		}
+		if _, got := get("etl/access?user.name=max&user=ana", "application/xml"); !strings.HasSuffix(got,
+			"?><rmQueueAclInfo><allowed>true</allowed><user>ana</user><diagnostics></diagnostics></rmQueueAclInfo>") {
+			t.Errorf("in XML: %s", got)
+		}
+		const mayNot = "User=%s doesn't haven access to queue=%s so it cannot check ACLs for other users."
+		for path, want := range map[string]string{
+			"root.etl/access?user=ana&user.name=ana":   fmt.Sprintf(mayNot, "ana", "root.etl"),
+			"root.etl/access?user=ana&user.name=root":  fmt.Sprintf(mayNot, "root", "root.etl"), // on no queue's list
+			"root.etl/access?user=ana":                 fmt.Sprintf(mayNot, staticUser, "root.etl"),
+			"root.adhoc/access?user=ana&user.name=lee": fmt.Sprintf(mayNot, "lee", "root.adhoc"),
+			"none/access?user=ana&user.name=max":       fmt.Sprintf(mayNot, "max", "none"),
+			"etl/access?user.name=max":                 "Null user",
+			"etl/access?user=ana&user.name=max&queue-acl-type=submit_applications": "Specified queueAclType=" +
+				"submit_applications is not a valid type, valid queue acl types={SUBMIT_APPLICATIONS/ADMINISTER_QUEUE}",
+			"etl/access?user=ana&user.name=max&queue-acl-type=": "Specified queueAclType= is not a valid type, valid " +
+				"queue acl types={SUBMIT_APPLICATIONS/ADMINISTER_QUEUE}",
+		} {
+			status, exception := http.StatusBadRequest, "BadRequestException"
+			if strings.HasPrefix(want, "User") {
+				status, exception = http.StatusForbidden, "ForbiddenException"
+			}
+			got, text := get(path, "")
+			var v any
+			if err := json.Unmarshal([]byte(text), &v); err != nil || got != status ||
+				at(v, "RemoteException.message") != want || at(v, "RemoteException.exception") != exception {
+				t.Errorf("%s: %d %s, want %d %s %s", path, got, text, status, exception, want)
+			}
 		}
 	}
 }

@@ -232,6 +232,22 @@ func (q *Queues) allows(path string, is func(ACL) bool, of func(QueueAccess) ACL
 	}
 }
 
+// listsOf returns the path of the queue whose access lists count for a queue's name or path, and whether there is one.
+// For a missing queue whose path begins with root, those of the queues above it count, as in Hadoop.
+func (q *placement) listsOf(name string) (path string, ok bool) {
+	if name == "root" {
+		return "", true
+	}
+	if path, whole := strings.CutPrefix(name, "root."); whole {
+		return path, true
+	}
+	if path, ok = q.leaves.find(name); !ok {
+		_, said := q.leaves.byPath[path]
+		ok = said || q.made[path]
+	}
+	return path, ok
+}
+
 // said notes the access lists of a queue in a file. which says whether the file has the lists for submitting and for
 // administering. A list that the file does not have is empty; the root's is everybody.
 func (q *Queues) said(path string, a QueueAccess, which [2]bool) {

@@ -90,10 +90,11 @@ var restPages = map[string]func(rest) (body, error){
 
 // restLists are the pages of /ws/v1/cluster that take more than one turn.
 var restLists = map[string]func(*front, *http.Request) (body, error){
-	"/apps":                appsOf,
-	"/apps/{app}":          appOf,
-	"/nodes":               nodesOf,
-	"/apps/{app}/expected": expectedOf,
+	"/apps":                  appsOf,
+	"/apps/{app}":            appOf,
+	"/nodes":                 nodesOf,
+	"/apps/{app}/expected":   expectedOf,
+	"/queues/{queue}/access": accessToQueue,
 	"/apps/{app}/appattempts/{attempt}/containers": containersOf,
 }
 

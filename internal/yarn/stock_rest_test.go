@@ -40,17 +40,21 @@ func TestStockREST(t *testing.T) {
 	s.choosePorts()
 	const dominant = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
 	s.writeXML(s.dir+"/conf/capacity-scheduler.xml", map[string]string{
-		"yarn.scheduler.capacity.resource-calculator":           dominant,
-		"yarn.scheduler.capacity.root.queues":                   "default,etl",
-		"yarn.scheduler.capacity.root.default.capacity":         "30",
-		"yarn.scheduler.capacity.root.default.maximum-capacity": "30",
-		"yarn.scheduler.capacity.root.etl.capacity":             "70",
-		"yarn.scheduler.capacity.root.etl.maximum-capacity":     "80",
-		"yarn.scheduler.capacity.root.etl.queues":               "day,night",
-		"yarn.scheduler.capacity.root.etl.day.capacity":         "10",
-		"yarn.scheduler.capacity.root.etl.day.state":            "STOPPED",
-		"yarn.scheduler.capacity.root.etl.night.capacity":       "90",
-		"yarn.scheduler.capacity.maximum-am-resource-percent":   "0.1",
+		"yarn.scheduler.capacity.resource-calculator":              dominant,
+		"yarn.scheduler.capacity.root.queues":                      "default,etl",
+		"yarn.scheduler.capacity.root.default.capacity":            "30",
+		"yarn.scheduler.capacity.root.default.maximum-capacity":    "30",
+		"yarn.scheduler.capacity.root.etl.capacity":                "70",
+		"yarn.scheduler.capacity.root.etl.maximum-capacity":        "80",
+		"yarn.scheduler.capacity.root.etl.queues":                  "day,night",
+		"yarn.scheduler.capacity.root.etl.day.capacity":            "10",
+		"yarn.scheduler.capacity.root.etl.day.state":               "STOPPED",
+		"yarn.scheduler.capacity.root.etl.night.capacity":          "90",
+		"yarn.scheduler.capacity.maximum-am-resource-percent":      "0.1",
+		"yarn.scheduler.capacity.root.acl_administer_queue":        "max",
+		"yarn.scheduler.capacity.root.acl_submit_applications":     " ",
+		"yarn.scheduler.capacity.root.etl.acl_administer_queue":    "lee",
+		"yarn.scheduler.capacity.root.etl.acl_submit_applications": "ana",
 	})
 	hadoop := s.serveJava()
 	want := s.restStates("Hadoop")
@@ -210,7 +214,15 @@ func (p *play) play() {
 		"/apps/application_1_0001/timeouts", "/apps/application_1_0001/priority", "/apps/application_1_0001/queue",
 		"/scheduler/activities", "beside:/isActive",
 		"beside:/conf?name=yarn.resourcemanager.am.max-attempts", "beside:/conf?name=none",
-		"/scheduler-conf", "/userinfo", "/userinfo?user.name=ana", "/nonsense")
+		"/scheduler-conf", "/userinfo", "/userinfo?user.name=ana", "/nonsense",
+		"/queues/root.etl/access?user.name=lee&user=ana", "/queues/root.etl.day/access?user.name=max&user=ana",
+		"/queues/root.etl/access?user.name=lee&user=lee&queue-acl-type=SUBMIT_APPLICATIONS",
+		"/queues/etl/access?user.name=max&user=lee&queue-acl-type=ADMINISTER_QUEUE",
+		"/queues/root.etl.none/access?user.name=lee&user=ana", "/queues/none/access?user.name=max&user=ana",
+		"/queues/day/access?user.name=lee&user=bo", "/queues/root/access?user.name=max&user=ana",
+		"/queues/root.default/access?user.name=lee&user=ana", "/queues/root.etl/access?user=ana",
+		"/queues/root.etl/access?user.name=lee", "/queues/root.etl/access?user.name=lee&user=ana&queue-acl-type=x",
+		"/queues/root.etl/access?user.name=lee&user=ana&queue-acl-type=")
 	first := p.app("night", "first")
 	p.settle()
 	p.ask("an application without nodes", first, "/apps", "/apps/APP", "/metrics", "/scheduler", "/appstatistics",

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -220,13 +221,12 @@ func jobOutcome(state wire.AppState, final wire.FinalStatus) sched.Outcome {
 
 // report returns the application's report for clients.
 func (app *application) report() wire.ApplicationReport {
-	m := app.m
 	r := wire.ApplicationReport{
 		ID:          app.id,
 		User:        app.user,
 		Queue:       "root." + app.queue,
 		Name:        app.submission.Name,
-		Type:        app.submission.Type,
+		Type:        cmp.Or(app.submission.Type, "YARN"),
 		State:       app.state,
 		Final:       app.outcome.final,
 		Diagnostics: app.outcome.diagnostics,
@@ -238,72 +238,97 @@ func (app *application) report() wire.ApplicationReport {
 		Tags:        app.submission.Tags,
 		Priority:    app.submission.Priority,
 		Unmanaged:   app.submission.Unmanaged,
-		Master: wire.MasterAddress{
-			Host:     wire.NotAvailable,
-			Port:     -1,
-			Tracking: m.proxied(app.id),
-			Original: wire.NotAvailable,
-		},
-	}
-	if r.Type == "" {
-		r.Type = "YARN"
+		Master:      addressOf(app, app.current()),
+		Usage:       usageOf(app),
 	}
 	if a := app.current(); a != nil {
 		r.Attempt, r.Logs = a.id, logsOf(app)
-		if a.address.Host != "" {
-			r.Master.Host, r.Master.Port = a.address.Host, a.address.Port
-		}
-		if a.address.Original != "" {
-			r.Master.Original = a.address.Original
-		}
 	}
 	if !app.lifetime.ends.IsZero() {
-		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, app.lifetime.ends.Unix()-m.now.Unix())}
+		r.Lifetime = wire.Lifetime{Expires: app.expiry(), Left: max(0, app.lifetime.ends.Unix()-app.m.now.Unix())}
 	}
-	if a := app.current(); a != nil && r.Diagnostics == "" {
-		r.Diagnostics = launchWords[a.state]
-	}
-	if app.starting() && r.Diagnostics == "" {
-		size, _ := app.submission.MasterResource()
-		size = m.config.Sizes.normal(size)
-		why := "It waits for resources for its ApplicationMaster."
-		if m.nodes.up == 0 {
-			why = "Skipping AM assignment as cluster resource is empty."
-		}
-		r.Diagnostics = fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s  Details : "+
-			"AM Resource Request = <memory:%d, vCores:%d>; Queue = %s; Available = <memory:%d, vCores:%d>; ",
-			why, size.Memory, size.VCores, r.Queue,
-			m.core.Capacity[sched.Memory]-m.core.Queues[0].Used[sched.Memory],
-			m.core.Capacity[sched.VCores]-m.core.Queues[0].Used[sched.VCores])
+	if r.Diagnostics == "" {
+		r.Diagnostics = waitsFor(app)
 	}
 	if app.over {
-		if app.state == wire.AppFinished || app.state == wire.AppKilled && (app.times.launched > 0 || r.Unmanaged) {
-			r.Progress = 1
-		}
-		if app.state != wire.AppFinished {
-			page := m.config.scheme() + "://" + m.config.Web + "/cluster/app/" + app.id.String()
-			r.Master = wire.MasterAddress{Host: wire.NotAvailable, Port: -1, Tracking: page, Original: page}
-		}
+		reportEnd(app, &r)
 	}
-	used := app.used
+	return r
+}
+
+// addressOf returns the addresses of the ApplicationMaster of an attempt of app, as far as it has told them. a may be
+// nil.
+func addressOf(app *application, a *attempt) wire.MasterAddress {
+	at := wire.MasterAddress{
+		Host:     wire.NotAvailable,
+		Port:     -1,
+		Tracking: app.m.proxied(app.id),
+		Original: wire.NotAvailable,
+	}
+	if a != nil && a.address.Host != "" {
+		at.Host, at.Port = a.address.Host, a.address.Port
+	}
+	if a != nil && a.address.Original != "" {
+		at.Original = a.address.Original
+	}
+	return at
+}
+
+// waitsFor says, in Hadoop's words, what the application waits for until its ApplicationMaster registers; "": nothing.
+func waitsFor(app *application) string {
+	m := app.m
+	if a := app.current(); a != nil && launchWords[a.state] != "" {
+		return launchWords[a.state]
+	}
+	if !app.starting() {
+		return ""
+	}
+	size, _ := app.submission.MasterResource()
+	size = m.config.Sizes.normal(size)
+	why := "It waits for resources for its ApplicationMaster."
+	if m.nodes.up == 0 {
+		why = "Skipping AM assignment as cluster resource is empty."
+	}
+	return fmt.Sprintf("Application is added to the scheduler and is not yet activated. %s  Details : "+
+		"AM Resource Request = <memory:%d, vCores:%d>; Queue = root.%s; Available = <memory:%d, vCores:%d>; ",
+		why, size.Memory, size.VCores, app.queue,
+		m.core.Capacity[sched.Memory]-m.core.Queues[0].Used[sched.Memory],
+		m.core.Capacity[sched.VCores]-m.core.Queues[0].Used[sched.VCores])
+}
+
+// reportEnd changes the report of an application that is over: it made all progress unless it failed or never ran, and
+// where its ApplicationMaster did not finish, its page is ours.
+func reportEnd(app *application, r *wire.ApplicationReport) {
+	if app.state == wire.AppFinished || app.state == wire.AppKilled && (app.times.launched > 0 || r.Unmanaged) {
+		r.Progress = 1
+	}
+	if app.state != wire.AppFinished {
+		page := app.m.config.scheme() + "://" + app.m.config.Web + "/cluster/app/" + app.id.String()
+		r.Master = wire.MasterAddress{Host: wire.NotAvailable, Port: -1, Tracking: page, Original: page}
+	}
+}
+
+// usageOf returns what the application uses, if it is not over, and what it has used.
+func usageOf(app *application) (u wire.Usage) {
+	m, used := app.m, app.used
 	if j := m.core.Job(app.job); j != nil && !app.over {
 		used = m.core.Service(j, max(m.at(), m.core.Now))
-		r.Usage = wire.Usage{
+		u = wire.Usage{
 			Known:          true,
 			Containers:     j.Running,
 			Used:           m.config.Sizes.size(j.Used),
 			ClusterPercent: percent(j.Used, m.core.Capacity),
 		}
-		r.Usage.QueuePercent = r.Usage.ClusterPercent
+		u.QueuePercent = u.ClusterPercent
 		if q, ok := m.core.QueueNamed(app.queue); ok {
 			if part := m.capacities(q).absolute; part > 0 {
-				r.Usage.QueuePercent /= part
+				u.QueuePercent /= part
 			}
 		}
 	}
-	r.Usage.MemorySeconds, r.Usage.VCoreSeconds = int64(used[sched.Memory]), int64(used[sched.VCores])
-	r.Usage.OtherSeconds = m.config.Sizes.seconds(used)
-	return r
+	u.MemorySeconds, u.VCoreSeconds = int64(used[sched.Memory]), int64(used[sched.VCores])
+	u.OtherSeconds = m.config.Sizes.seconds(used)
+	return u
 }
 
 // launchWords say, in Hadoop's words, what an ApplicationMaster that has not registered waits for.

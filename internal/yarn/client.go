@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"net"
 	"slices"
@@ -54,95 +55,20 @@ func (m *manager) gave(id wire.ApplicationID) bool {
 	return id.ID >= 1 && id.ID <= mostIDs && id.Timestamp >= m.life.first && id.Timestamp < ids.timestamp
 }
 
-// submitApplication takes an application in. The same one again is no error to who submitted it: a client may not have
-// heard that it was taken. Ids are not used again, also when their applications are forgotten.
+// submit accepts an application. The same application again is no error for the user who submitted it: a client may not
+// have heard that it was accepted. Ids are not used again, even after their applications are forgotten.
 func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	s := &q.Submission
 	if app := u.m.apps.byID[s.ID]; app != nil && app.user == u.user {
 		return nil, nil
 	}
-	size, ok := s.MasterResource()
 	access, length := accessOf(s.Launch.ACLs())
-	unplaced := checkMaster(s)
-	err := u.m.config.Sizes.check(size, askable(u.m))
-	if err == nil && !ok && !s.Unmanaged {
-		err = errors.New("no resources are asked for it")
+	if err := u.checkSubmission(s, length); err != nil {
+		return nil, err
 	}
-	switch {
-	case !u.m.gave(s.ID):
-		return nil, rpc.Errorf(
-			classYARN,
-			"Failed to submit application %s: its id was not given by this ResourceManager",
-			s.ID,
-		)
-	case u.m.apps.byID[s.ID] != nil || s.ID.Timestamp == u.m.apps.ids.timestamp && u.m.apps.ids.taken.has(s.ID.ID):
-		return nil, rpc.Errorf(
-			classYARN,
-			"Failed to submit application %s: its id is another application's, ask for a new one",
-			s.ID,
-		)
-	case u.user == "":
-		return nil, rpc.Errorf(classAccess, "Failed to submit application %s: no user", s.ID)
-	case err != nil:
-		return nil, rpc.Errorf(
-			classInvalidResource,
-			"Invalid resource request, failed to submit application %s: its ApplicationMaster: %v",
-			s.ID,
-			err,
-		)
-	case unplaced != nil:
-		return nil, unplaced
-	case len(s.Tags) > mostTags || slices.ContainsFunc(s.Tags, func(tag string) bool { return len(tag) > mostTag }):
-		return nil, rpc.Errorf(
-			classYARN,
-			"Failed to submit application %s: its tags must be up to %d of up to %d bytes",
-			s.ID,
-			mostTags,
-			mostTag,
-		)
-	case length > mostAccess:
-		return nil, rpc.Errorf(
-			classYARN,
-			"Failed to submit application %s: its access lists must be up to %d bytes",
-			s.ID,
-			mostAccess,
-		)
-	case len(s.LogAggregation) > mostLogAggregation || len(s.Queue) > mostPath:
-		return nil, rpc.Errorf(
-			classYARN,
-			"Failed to submit application %s: its log aggregation context may have %d bytes, the name of its queue %d",
-			s.ID,
-			mostLogAggregation,
-			mostPath,
-		)
-	case u.m.apps.held+s.Held() > mostHeld:
-		return nil, rpc.Errorf(
-			classYARN,
-			"Failed to submit application %s: applications that live hold %d MiB of launch contexts, may hold %d",
-			s.ID,
-			u.m.apps.held>>20,
-			mostHeld>>20,
-		)
-	case s.Label != "":
-		return nil, rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
-	}
-	named := s.Queue
-	if h, _ := readHints(s.Tags); h.queue != "" && (named == "" || named == sched.DefaultQueue) {
-		named = h.queue
-	}
-	queue, err := u.m.queues.place(u.user, named)
-	switch {
-	case err != nil:
-		return nil, rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, named, err)
-	case !u.m.maySubmit(u.user, queue):
-		u.m.log.refused("submission refused", "application", s.ID.String(), "user", u.user, "queue", queue)
-		return nil, rpc.Errorf(
-			classAccess,
-			"User %s does not have permission to submit %s to queue root.%s",
-			u.user,
-			s.ID,
-			queue,
-		)
+	queue, err := u.queueFor(s)
+	if err != nil {
+		return nil, err
 	}
 	u.m.queues.make(queue)
 	app := newApplication(u.m, u.user, queue, s)
@@ -152,6 +78,93 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	}
 	u.m.step() // the core takes the end of a job before its submission, and a kill may come in the same turn
 	return nil, nil
+}
+
+// checkSubmission returns why an application cannot be submitted, whatever its queue. lists is the length of its access
+// lists, in bytes.
+func (u client) checkSubmission(s *wire.Submission, lists int) error {
+	if err := u.checkID(s.ID); err != nil {
+		return err
+	}
+	if err := u.checkMasterSize(s); err != nil {
+		return rpc.Errorf(classInvalidResource,
+			"Invalid resource request, failed to submit application %s: its ApplicationMaster: %v", s.ID, err)
+	}
+	if err := checkMaster(s); err != nil {
+		return err
+	}
+	if why := u.tooLarge(s, lists); why != "" {
+		return rpc.Errorf(classYARN, "Failed to submit application %s: %s", s.ID, why)
+	}
+	if s.Label != "" {
+		return rpc.Errorf(classInvalidLabel, "Invalid resource request! Node label %q: there are none", s.Label)
+	}
+	return nil
+}
+
+// checkID returns why the user cannot submit an application with an id.
+func (u client) checkID(id wire.ApplicationID) error {
+	ids := &u.m.apps.ids
+	switch {
+	case !u.m.gave(id):
+		return rpc.Errorf(classYARN,
+			"Failed to submit application %s: its id was not given by this ResourceManager", id)
+	case u.m.apps.byID[id] != nil || id.Timestamp == ids.timestamp && ids.taken.has(id.ID):
+		return rpc.Errorf(classYARN,
+			"Failed to submit application %s: its id is another application's, ask for a new one", id)
+	case u.user == "":
+		return rpc.Errorf(classAccess, "Failed to submit application %s: no user", id)
+	}
+	return nil
+}
+
+// checkMasterSize returns what is wrong with the size of an ApplicationMaster.
+func (u client) checkMasterSize(s *wire.Submission) error {
+	size, ok := s.MasterResource()
+	if err := u.m.config.Sizes.check(size, askable(u.m)); err != nil {
+		return err
+	}
+	if !ok && !s.Unmanaged {
+		return errors.New("no resources are asked for it")
+	}
+	return nil
+}
+
+// tooLarge says which part of a submission is too large to keep; "": none. lists is the length of its access lists, in
+// bytes.
+func (u client) tooLarge(s *wire.Submission, lists int) string {
+	switch {
+	case len(s.Tags) > mostTags || slices.ContainsFunc(s.Tags, func(tag string) bool { return len(tag) > mostTag }):
+		return fmt.Sprintf("its tags must be up to %d of up to %d bytes", mostTags, mostTag)
+	case lists > mostAccess:
+		return fmt.Sprintf("its access lists must be up to %d bytes", mostAccess)
+	case len(s.LogAggregation) > mostLogAggregation || len(s.Queue) > mostPath:
+		return fmt.Sprintf("its log aggregation context may have %d bytes, the name of its queue %d",
+			mostLogAggregation, mostPath)
+	case u.m.apps.held+s.Held() > mostHeld:
+		return fmt.Sprintf("applications that live hold %d MiB of launch contexts, may hold %d",
+			u.m.apps.held>>20, mostHeld>>20)
+	}
+	return ""
+}
+
+// queueFor returns the path of the queue for an application: of the one that it names, or that a tag names where it
+// names none.
+func (u client) queueFor(s *wire.Submission) (string, error) {
+	named := s.Queue
+	if h, _ := readHints(s.Tags); h.queue != "" && (named == "" || named == sched.DefaultQueue) {
+		named = h.queue
+	}
+	queue, err := u.m.queues.place(u.user, named)
+	switch {
+	case err != nil:
+		return "", rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, named, err)
+	case !u.m.maySubmit(u.user, queue):
+		u.m.log.refused("submission refused", "application", s.ID.String(), "user", u.user, "queue", queue)
+		return "", rpc.Errorf(classAccess, "User %s does not have permission to submit %s to queue root.%s",
+			u.user, s.ID, queue)
+	}
+	return queue, nil
 }
 
 func (u client) report(q *wire.ApplicationRequest) (answer, error) {
@@ -333,23 +346,12 @@ func (u client) attemptReports(q *wire.ApplicationRequest) (answer, error) {
 
 func (a *attempt) report() wire.AttemptReport {
 	r := wire.AttemptReport{
-		ID: a.id,
-		Master: wire.MasterAddress{
-			Host:     wire.NotAvailable,
-			Port:     -1,
-			Tracking: a.app.m.proxied(a.app.id),
-			Original: wire.NotAvailable,
-		},
+		ID:          a.id,
+		Master:      addressOf(a.app, a),
 		Diagnostics: a.diagnostics,
 		State:       a.state,
 		Start:       a.times.started,
 		Finish:      a.times.finished,
-	}
-	if a.address.Host != "" {
-		r.Master.Host, r.Master.Port = a.address.Host, a.address.Port
-	}
-	if a.address.Original != "" {
-		r.Master.Original = a.address.Original
 	}
 	if a.master != nil {
 		r.Container = &a.master.id

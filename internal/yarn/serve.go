@@ -93,8 +93,52 @@ func (rm *ResourceManager) Addresses() Addresses {
 // Serve serves until ctx is done, and returns at most stopTime later. The error is nil then, else why a server ended,
 // or that a turn was not over in time.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
-	f, at := rm.front, rm.Addresses()
 	ofNodes, conns := connsOf(mostFiles())
+	rm.announce(ofNodes, conns)
+	calls, stopCalls := context.WithCancelCause(ctx)
+	defer stopCalls(nil)
+	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
+	var owning, serving sync.WaitGroup
+	owning.Go(func() { rm.front.loop(owner) })
+	go rm.watchLease(calls, stopCalls)
+	for _, serve := range rm.servers(ofNodes, conns) {
+		serving.Go(func() {
+			if err := serve(calls); err != nil {
+				stopCalls(err)
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() { // the owner ends last: what goes on before needs turns
+		defer close(ended)
+		serving.Wait()
+		rm.stopLaunches()
+		rm.start.wait()
+		if rm.config.Debts.Keep != nil {
+			rm.front.look(func(m *manager) { m.config.Debts.Keep(m.at()) })
+		}
+		stopOwner()
+		owning.Wait()
+	}()
+	select {
+	case <-ended:
+		if err := rm.front.m.saves.close(); err != nil {
+			return fmt.Errorf("keep the state: %w", err)
+		}
+	case <-rm.late(calls):
+		return fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", rm.stopTime)
+	}
+	why := context.Cause(calls)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return why
+}
+
+// announce logs where the ResourceManager serves, and warns if NodeManagers get few connections. ofNodes is the
+// greatest number of their connections, conns that of each other kind of caller.
+func (rm *ResourceManager) announce(ofNodes, conns int) {
+	at := rm.Addresses()
 	rm.config.Log.Info(
 		"serving",
 		"tracker",
@@ -114,74 +158,45 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		"authentication",
 		rm.config.Security.authentication(),
 	)
-	if few := fewConns(ofNodes, max(len(f.m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
+	if few := fewConns(ofNodes, max(len(rm.front.m.nodes.hosts.included), len(rm.config.Racks))); few != "" {
 		rm.config.Log.Warn(few)
 	}
-	calls, stopCalls := context.WithCancelCause(ctx)
-	defer stopCalls(nil)
-	owner, stopOwner := context.WithCancel(context.WithoutCancel(ctx))
-	var owning, serving sync.WaitGroup
-	var own []net.Addr
-	for _, ln := range rm.listeners {
-		own = append(own, ln.Addr())
+}
+
+// watchLease calls stop if this ResourceManager is not the active one any more. It returns then, or when ctx is done.
+func (rm *ResourceManager) watchLease(ctx context.Context, stop context.CancelCauseFunc) {
+	select {
+	case <-rm.config.Kept.Active.lost():
+		stop(fmt.Errorf("this ResourceManager is not active any more: ZooKeeper was silent for %v, or "+
+			"another one has taken over; start it again as a standby", rm.config.Kept.Active.session.Timeout()*2/3))
+	case <-ctx.Done():
 	}
-	owning.Go(func() { f.loop(owner) })
-	go func() {
-		select {
-		case <-rm.config.Kept.Active.lost():
-			stopCalls(fmt.Errorf("this ResourceManager is not active any more: ZooKeeper was silent for %v, or "+
-				"another one has taken over; start it again as a standby", rm.config.Kept.Active.session.Timeout()*2/3))
-		case <-calls.Done():
-		}
-	}()
+}
+
+// servers returns the functions that serve at the ports, each until its context is done. The limits of connections are
+// those of announce.
+func (rm *ResourceManager) servers(ofNodes, conns int) (list []func(context.Context) error) {
+	f := rm.front
 	for i, s := range []*rpc.Server{newTracker(f), newMaster(f), newClient(f), newAdmin(f)} {
 		s.Limits.Conns, s.Room = conns, f.room
 		if i == 0 {
 			s.Limits.Conns = ofNodes
 		}
 		f.secure(s)
-		serving.Go(func() {
-			if err := s.Serve(calls, rm.listeners[i]); err != nil {
-				stopCalls(err)
-			}
-		})
+		list = append(list, func(ctx context.Context) error { return s.Serve(ctx, rm.listeners[i]) })
 	}
 	if len(rm.listeners) > 4 {
+		var own []net.Addr
+		for _, ln := range rm.listeners {
+			own = append(own, ln.Addr())
+		}
 		pages := net.Listener(newDoorway(rm.listeners[4], conns))
 		if rm.tls != nil {
 			pages = tls.NewListener(pages, rm.tls)
 		}
-		serving.Go(func() {
-			if err := serveREST(calls, f, pages, own); err != nil {
-				stopCalls(err)
-			}
-		})
+		list = append(list, func(ctx context.Context) error { return serveREST(ctx, f, pages, own) })
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		serving.Wait()
-		rm.stopLaunches()
-		rm.start.wait()
-		if rm.config.Debts.Keep != nil {
-			f.look(func(m *manager) { m.config.Debts.Keep(m.at()) })
-		}
-		stopOwner()
-		owning.Wait()
-	}()
-	select {
-	case <-ended:
-		if err := rm.front.m.saves.close(); err != nil {
-			return fmt.Errorf("keep the state: %w", err)
-		}
-	case <-rm.late(calls):
-		return fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", rm.stopTime)
-	}
-	why := context.Cause(calls)
-	if ctx.Err() != nil {
-		return nil
-	}
-	return why
+	return list
 }
 
 // usualStop is the stopTime of a ResourceManager: service managers kill what takes much longer.

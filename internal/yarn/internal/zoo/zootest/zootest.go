@@ -22,7 +22,7 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	jars := os.Getenv("SOJOURN_HADOOP")
 	if jars == "" {
-		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars, in which ZooKeeper is: make test-long sets it")
+		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test sets it where a JDK and Maven are")
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

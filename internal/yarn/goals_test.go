@@ -43,7 +43,7 @@ const (
 //
 // The rule of deadlines is that of examples/deadlines: each kind of job runs alone first, under fair, and a deadline is
 // uniform from goalLeast to goalMost times what its kind took. Load 1 is when jobs need all containers all the time, by
-// what they held alone, masters included; at goalLoad no policy can meet all deadlines. A repeat draws jobs at
+// what they held alone, masters included; at goalLoad few draws let a policy meet all deadlines. A repeat draws jobs at
 // exponential intervals. All policies of a repeat get the same jobs. What they know of task times is what the runs
 // before the draws have taught (--history), and tags tell sizes. When the last deadline has passed, jobs that have not
 // ended are late, and are killed.

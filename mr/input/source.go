@@ -262,12 +262,12 @@ var (
 
 // codecIn returns the codec that the first bytes of data without a name tell.
 func codecIn(head []byte) (Codec, error) {
-	first := string(head[:min(4, len(head))])
-	if format, ok := unreadMagic[first]; ok {
+	first := head[:min(4, len(head))]
+	if format, ok := unreadMagic[string(first)]; ok {
 		return Plain, fmt.Errorf("%w: %s is not read: decompress it, as in %s -dc FILE | sojourn run JOB --input -",
 			ErrCorrupt, format, format)
 	}
-	a := archiveMagic[first]
+	a := archiveMagic[string(first)]
 	if bytes.HasPrefix(head[min(tarMagicAt, len(head)):], []byte(tarMagic)) && bytes.IndexByte(head, 0) >= 0 {
 		a = tarArchive
 	}

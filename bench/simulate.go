@@ -24,7 +24,8 @@ const (
 	daySlots    = 600 * 5
 )
 
-// runSim holds 'sojourn sim' against a loop that does nothing else than it must, both on one core.
+// runSim holds 'sojourn sim' against a loop that does nothing else than it must, both on one core, and measures it with
+// all costs of a cluster.
 func runSim(ctx context.Context, b *bench) error {
 	_, err := os.Stat(b.trace)
 	missing := ""
@@ -32,6 +33,18 @@ func runSim(ctx context.Context, b *bench) error {
 		missing = fmt.Sprintf("no %s: it is FB-2010_samples_24_times_1hr_0.tsv of SWIM's repository, say -trace",
 			b.trace)
 	}
+	if err := b.againstLoop(ctx, missing); err != nil {
+		return err
+	}
+	if err := b.everythingOn(ctx, missing); err != nil || missing != "" {
+		return err
+	}
+	return b.allocations(ctx)
+}
+
+// againstLoop holds the simulated maps of the day against the bare loop. missing says why there is no day; "": there is
+// one.
+func (b *bench) againstLoop(ctx context.Context, missing string) error {
 	// As the trace has them, the tasks of a wave end together, which makes a calendar's life easy; lognormal times are
 	// what clusters have.
 	for _, sigma := range []string{"0", "0.5"} {
@@ -60,42 +73,26 @@ func runSim(ctx context.Context, b *bench) error {
 			b.bound(ours.who, name, 500)
 		}
 	}
+	return nil
+}
+
+// everythingOn measures the simulated day with reduces, heartbeats, stragglers, failures and a record. missing says why
+// there is no day; "": there is one.
+func (b *bench) everythingOn(ctx context.Context, missing string) error {
 	for _, p := range []string{"fifo", "srpt", "fair"} {
 		if _, ok := policy.All["late"]; ok {
 			p = "late{" + p + "}"
 		}
-		record := b.path("output", "everything.rec")
-		ours := b.simulating(
-			missing,
-			"--cluster",
-			fullCluster,
-			"--policy",
-			p,
-			"--heartbeat",
-			"3s",
-			"--sigma",
-			"0.3",
-			"--stragglers",
-			"0.02",
-			"--slow-nodes",
-			"0.02",
-			"--failures",
-			"0.005",
-			"--mtbf",
-			"100h",
-			"--record",
-			record,
-		)
+		ours := b.simulating(missing, "--cluster", fullCluster, "--policy", p, "--heartbeat", "3s", "--sigma", "0.3",
+			"--stragglers", "0.02", "--slow-nodes", "0.02", "--failures", "0.005", "--mtbf", "100h",
+			"--record", b.path("output", "everything.rec"))
 		ours.goal, ours.once = 1, true // it takes long, and its record may not be there
 		if err := b.hold(ctx, contest{name: "everything on, " + p, unit: "M events/s",
 			contestants: []contestant{ours}}); err != nil {
 			return err
 		}
 	}
-	if missing != "" {
-		return nil
-	}
-	return b.allocations(ctx)
+	return nil
 }
 
 // sideBySide is by how much all processors are to be faster than one where there are two, with many seeds.

@@ -76,19 +76,16 @@ func (p *policyFlags) choice(policy string) run.Choice {
 	return run.Choice{Policy: policy, Estimator: p.estimator}
 }
 
-// remark prints what does not fit together of policies, estimator, engine and cluster; a nil capacity is not looked at.
-func (p *policyFlags) remark(a *app, policies []string, on run.Engine, capacity *sched.Resources) {
+// check refuses an estimator that the engine cannot use. Before, it prints remarks on policies, estimator, engine and
+// cluster that do not fit together. A nil capacity is not looked at.
+func (p *policyFlags) check(a *app, policies []string, on run.Engine, capacity *sched.Resources) error {
 	for _, s := range policies {
 		for _, remark := range a.names.Remarks(on, p.choice(s), capacity) {
 			a.remark("%s", remark)
 		}
 	}
-}
-
-// check refuses an estimator that the engine cannot use.
-func (p *policyFlags) check(names run.Names, on run.Engine, policies []string) error {
 	for _, s := range policies {
-		setup := run.Setup{Engine: on, Names: names, Choice: p.choice(s), History: p.history}
+		setup := run.Setup{Engine: on, Names: a.names, Choice: p.choice(s), History: p.history}
 		if err := setup.Check(); err != nil {
 			return usageError{err}
 		}

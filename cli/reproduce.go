@@ -89,13 +89,8 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 	if paper.Needs != nil {
 		lacking = paper.Needs(f.lab)
 	}
-	if lacking == nil {
-		if err := os.MkdirAll(f.folder, 0o777); err != nil { // before minutes of work
-			return fmt.Errorf("--output: %w", err)
-		}
-	} else if _, err := os.Stat(page); err == nil {
-		return usagef("%s is there and would lose what cannot be run: %w. Give that, or another --output",
-			page, lacking)
+	if err := f.makeFolder(page, lacking); err != nil {
+		return err
 	}
 	lab := f.lab
 	if lab.Scratch, err = os.MkdirTemp(f.lab.Scratch, "sojourn-reproduce-"); err != nil {
@@ -116,19 +111,10 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 	if err != nil {
 		return err
 	}
-	left := 0
-	for i := range report.Parts {
-		if report.Parts[i].Missing != "" {
-			left++
+	if lacking != nil {
+		if err := f.tellLeft(a, report, name, lacking); err != nil {
+			return err
 		}
-	}
-	switch {
-	case lacking == nil:
-	case left == len(report.Parts): // each part saw at once that it cannot be run
-		return usagef("no part of %s can be run: %w", name, lacking)
-	case !f.quiet:
-		fmt.Fprintf(a.Err, "sojourn: of %s of %s %d are not run: %v\n", spelling.Count(len(report.Parts), "part"), name,
-			left, lacking)
 	}
 	if err := report.Write(f.folder); err != nil {
 		return failuref("%w", err)
@@ -137,6 +123,39 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 		return a.printJSON(claimsOf(report))
 	}
 	printReport(a, report, page)
+	return nil
+}
+
+// makeFolder makes the folder for the page, before minutes of work. lacking says what is missing for some parts of the
+// paper; nil: nothing. If something is, a page that exists is refused, because it would lose those parts, and no folder
+// is made yet.
+func (f *reproduceFlags) makeFolder(page string, lacking error) error {
+	if lacking == nil {
+		if err := os.MkdirAll(f.folder, 0o777); err != nil {
+			return fmt.Errorf("--output: %w", err)
+		}
+	} else if _, err := os.Stat(page); err == nil {
+		return usagef("%s is there and would lose what cannot be run: %w. Give that, or another --output",
+			page, lacking)
+	}
+	return nil
+}
+
+// tellLeft prints how many parts of a paper were not run for what is lacking. If none was run, that is an error.
+func (f *reproduceFlags) tellLeft(a *app, report *reproduce.Report, name string, lacking error) error {
+	left := 0
+	for i := range report.Parts {
+		if report.Parts[i].Missing != "" {
+			left++
+		}
+	}
+	if left == len(report.Parts) { // each part saw at once that it cannot be run
+		return usagef("no part of %s can be run: %w", name, lacking)
+	}
+	if !f.quiet {
+		fmt.Fprintf(a.Err, "sojourn: of %s of %s %d are not run: %v\n", spelling.Count(len(report.Parts), "part"), name,
+			left, lacking)
+	}
 	return nil
 }
 

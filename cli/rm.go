@@ -118,8 +118,7 @@ func (f *rmFlags) settle(a *app) (string, error) {
 	if len(policies) != 1 {
 		return "", usagef("--policy: a ResourceManager has one policy, got %s", strings.Join(policies, ", "))
 	}
-	f.policies.remark(a, policies, run.Manager, nil)
-	return policies[0], f.policies.check(a.names, run.Manager, policies)
+	return policies[0], f.policies.check(a, policies, run.Manager, nil)
 }
 
 func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
@@ -142,52 +141,81 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 			return err
 		}
 	}
-	if f.queues != "" {
-		folder := config.Reread
-		config.Reread = func() (yarn.Queues, error) { return readQueues(f.queues, folder) }
-		if config.Queues, err = config.Reread(); err != nil {
-			return err
-		}
+	if err := f.ownQueues(&config); err != nil {
+		return err
 	}
 	o := output{quiet: f.quiet, verbose: f.verbose}
 	config.Log = o.logger(a.Err)
-	if !f.check {
-		var shut func() error
-		if config.Access.Audit, shut, err = f.auditor(a.Err); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, shut()) }()
+	if f.check {
+		return f.tell(a, policy, &config, notes)
 	}
-	for _, n := range notes {
-		if f.check { // they are what was asked for
-			fmt.Fprintln(a.Out, n)
-		} else {
-			a.remark("%s", n)
-		}
-	}
-	if err := f.encrypt(&config); err != nil {
-		return err
-	}
-	room, ahead, err := roomBy(f.available, time.Now())
+	audit, shut, err := f.auditor(a.Err)
 	if err != nil {
 		return err
 	}
-	if config.Room = room; f.classes != "" {
-		if config.Room.Classes, err = yarn.ReadClasses(f.classes); err != nil {
-			return usageError{err}
-		}
+	defer func() { err = errors.Join(err, shut()) }()
+	config.Access.Audit = audit
+	for _, n := range notes {
+		a.remark("%s", n)
 	}
-	if err := config.Check(); err != nil {
-		return failuref("%w", err)
-	}
-	if f.check {
-		fmt.Fprintf(a.Out, "policy %s; %s of no effect\n", policy, spelling.Count(len(notes), "line is", "lines are"))
-		return nil
+	ahead, err := f.complete(&config)
+	if err != nil {
+		return err
 	}
 	f.hint(a)
 	if err := f.policies.keepIn(f.state, a.names); err != nil {
 		return err
 	}
+	setup := f.setup(a, policy, &config)
+	setup.Forecast = ahead
+	return f.serve(ctx, a, &setup, &config)
+}
+
+// ownQueues replaces the queues of the folder by those of --queues, now and whenever they are read again.
+func (f *rmFlags) ownQueues(config *yarn.Config) (err error) {
+	if f.queues == "" {
+		return nil
+	}
+	folder := config.Reread
+	config.Reread = func() (yarn.Queues, error) { return readQueues(f.queues, folder) }
+	config.Queues, err = config.Reread()
+	return err
+}
+
+// complete adds to the configuration what flags say of TLS and of the nodes, and checks it. It returns the forecast of
+// what the nodes will offer; nil: there is none.
+func (f *rmFlags) complete(config *yarn.Config) (ahead *sched.Forecast, err error) {
+	if err := f.encrypt(config); err != nil {
+		return nil, err
+	}
+	if config.Room, ahead, err = roomBy(f.available, time.Now()); err != nil {
+		return nil, err
+	}
+	if config.Room.Pack = f.pack; f.classes != "" {
+		if config.Room.Classes, err = yarn.ReadClasses(f.classes); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	if err := config.Check(); err != nil {
+		return nil, failuref("%w", err)
+	}
+	return ahead, nil
+}
+
+// tell does what --check asks for: it prints the notes on the folder, checks the rest, and starts nothing.
+func (f *rmFlags) tell(a *app, policy string, config *yarn.Config, notes []string) error {
+	for _, n := range notes {
+		fmt.Fprintln(a.Out, n)
+	}
+	if _, err := f.complete(config); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Out, "policy %s; %s of no effect\n", policy, spelling.Count(len(notes), "line is", "lines are"))
+	return nil
+}
+
+// setup returns how the core runs under the policy. With --fairness the configuration gets the statement of loans.
+func (f *rmFlags) setup(a *app, policy string, config *yarn.Config) run.Setup {
 	setup := run.Setup{
 		Engine:    run.Manager,
 		Names:     a.names,
@@ -197,7 +225,6 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		Cluster:   &workload.Cluster{},
 		Queues:    config.Queues.Specs(),
 		Spread:    !f.pack,
-		Forecast:  ahead,
 		Record:    ofThisLife(f.record, f.overwrite),
 		Overwrite: f.overwrite,
 		Complain:  func(err error) { config.Log.Error("the record ends here", "why", err) },
@@ -205,37 +232,52 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		Note:      func(note string) { config.Log.Warn("policy "+policy, "note", note) },
 	}
 	if f.fairness {
-		setup.Loans = &record.Loans{}
-		config.Debts.Statement = func(now sched.Time) any { return setup.Loans.FairnessAt(now) }
+		loans := &record.Loans{}
+		setup.Loans = loans
+		config.Debts.Statement = func(now sched.Time) any { return loans.FairnessAt(now) }
 	}
+	return setup
+}
+
+// serve waits until the ResourceManager may be active, opens the core and the state, and serves until ctx ends.
+func (f *rmFlags) serve(ctx context.Context, a *app, setup *run.Setup, config *yarn.Config) (err error) {
 	if config.Kept.HA != nil {
 		fmt.Fprintln(a.Err, "standby")
-		if config.Kept.Active, err = yarn.Stand(ctx, config); err != nil {
+		if config.Kept.Active, err = yarn.Stand(ctx, *config); err != nil {
 			return failuref("%w", err)
 		}
 		defer func() { err = errors.Join(err, config.Kept.Active.Resign()) }()
 	}
-	guard := pageOf(a, &setup, &config)
+	guard := pageOf(a, setup, config)
 	opened, err := setup.Open()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	config.Core, config.Room.Pack, config.Debts.Keep = opened.Core, f.pack, opened.Keep
+	config.Core, config.Debts.Keep = opened.Core, opened.Keep
 	if f.state != "" {
 		config.Kept.File = filepath.Join(f.state, stateFile)
 	}
-	rm, err := yarn.Listen(ctx, config)
+	rm, err := yarn.Listen(ctx, *config)
 	if err != nil {
 		return failuref("%w", err)
 	}
 	guard.rm = rm
-	if config.Security.Kerberos != nil {
-		a.remark("kerberos: callers need a ticket for %s", config.Security.Kerberos.Principal)
+	greet(a, config.Security.Kerberos, rm.Addresses())
+	if err := rm.Serve(ctx); err != nil {
+		return failuref("%w", err)
+	}
+	return nil
+}
+
+// greet prints how callers prove who they are, where each kind of caller is served, and that the ResourceManager is
+// ready.
+func greet(a *app, kerberos *yarn.Kerberos, at yarn.Addresses) {
+	if kerberos != nil {
+		a.remark("kerberos: callers need a ticket for %s", kerberos.Principal)
 	} else {
 		a.remark("simple authentication: a user is who the client says")
 	}
-	at := rm.Addresses()
 	for _, p := range [][2]string{{"NodeManagers", at.Tracker}, {"ApplicationMasters", at.Master},
 		{"clients", at.Client}, {"operators", at.Admin}, {"REST", at.Web}} {
 		if p[1] != "" {
@@ -243,10 +285,6 @@ func (f *rmFlags) run(ctx context.Context, a *app) (err error) {
 		}
 	}
 	fmt.Fprintln(a.Err, "ready")
-	if err := rm.Serve(ctx); err != nil {
-		return failuref("%w", err)
-	}
-	return nil
 }
 
 // hint says how what runs under Hadoop's ResourceManager goes on, where that keeps its state in a folder here and this

@@ -150,42 +150,8 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	policies, err := f.policies.parse(a.names, run.Embedded)
+	policies, err := f.settle(a, m)
 	if err != nil {
-		return err
-	}
-	if err := checkNamed("logs", f.logs, policies); err != nil {
-		return err
-	}
-	if f.state != "" && len(policies) > 1 {
-		return usagef("--state: the debts are of one policy, got %s", strings.Join(policies, ", "))
-	}
-	if err := f.checkRepeats(); err != nil {
-		return err
-	}
-	if err := f.policies.keepIn(f.state, a.names); err != nil {
-		return err
-	}
-	if err := f.plots.parse(policies, true); err != nil {
-		return err
-	}
-	if err := f.leaving.check(policies, func() []flagFile { return f.reads(m) }); err != nil {
-		return err
-	}
-	capacity := m.cluster.Capacity()
-	f.policies.remark(a, policies, run.Embedded, &capacity)
-	if err := f.policies.check(a.names, run.Embedded, policies); err != nil {
-		return err
-	}
-	for _, j := range m.jobs {
-		if err := f.machine(a, m).Check(j.Program); err != nil {
-			return usageError{fmt.Errorf("job %q: %w", j.Spec.Name, err)}
-		}
-	}
-	if err := checkInputs(m, len(policies)*f.repeats); err != nil {
-		return err
-	}
-	if err := f.checkOutputs(m, policies); err != nil {
 		return err
 	}
 	load := loadAverage()
@@ -216,6 +182,45 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	return failuresOf(m, runs, differ)
+}
+
+// settle returns the policies under which a mix is run. It checks all that can be checked before any work is done.
+func (f *runFlags) settle(a *app, m *mix) ([]string, error) {
+	policies, err := f.policies.parse(a.names, run.Embedded)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkNamed("logs", f.logs, policies); err != nil {
+		return nil, err
+	}
+	if f.state != "" && len(policies) > 1 {
+		return nil, usagef("--state: the debts are of one policy, got %s", strings.Join(policies, ", "))
+	}
+	if err := f.checkRepeats(); err != nil {
+		return nil, err
+	}
+	if err := f.policies.keepIn(f.state, a.names); err != nil {
+		return nil, err
+	}
+	if err := f.plots.parse(policies, true); err != nil {
+		return nil, err
+	}
+	if err := f.leaving.check(policies, func() []flagFile { return f.reads(m) }); err != nil {
+		return nil, err
+	}
+	capacity := m.cluster.Capacity()
+	if err := f.policies.check(a, policies, run.Embedded, &capacity); err != nil {
+		return nil, err
+	}
+	for _, j := range m.jobs {
+		if err := f.machine(a, m).Check(j.Program); err != nil {
+			return nil, usageError{fmt.Errorf("job %q: %w", j.Spec.Name, err)}
+		}
+	}
+	if err := checkInputs(m, len(policies)*f.repeats); err != nil {
+		return nil, err
+	}
+	return policies, f.checkOutputs(m, policies)
 }
 
 // reads lists the files that a run reads. What of the input cannot be found is told by the job that wants it.

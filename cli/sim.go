@@ -277,6 +277,68 @@ type simRun struct {
 }
 
 func (f *simFlags) run(ctx context.Context, a *app) error {
+	if err := f.checkNumbers(); err != nil {
+		return err
+	}
+	if err := f.readPast(a); err != nil {
+		return err
+	}
+	policies, err := f.policies.parse(a.names, run.Simulator)
+	if err != nil {
+		return err
+	}
+	if err := f.plots.parse(policies, true); err != nil {
+		return err
+	}
+	if err := f.leaving.check(policies, f.reads); err != nil {
+		return err
+	}
+	past, err := f.openCluster(a)
+	if err != nil {
+		return err
+	}
+	capacity := past.Cluster.Capacity()
+	if err := f.policies.check(a, policies, run.Simulator, &capacity); err != nil {
+		return err
+	}
+	config, name, err := f.config(a, past, f.seed, nil)
+	if err != nil {
+		return err
+	}
+	if f.past != nil {
+		policies = f.past.first(policies)
+	}
+	if f.seeds > 1 {
+		return f.repeat(ctx, a, policies, seedTask{name, past, config})
+	}
+	if len(policies) > 1 || f.bar(a.Err) { // else the only run reads the jobs as they arrive
+		if k := workload.Keep(config.Jobs, workload.MostKept); k != nil {
+			config.Jobs = k.Jobs
+		}
+	}
+	runs, failed, err := f.each(ctx, a, policies, simTask{workload: name, config: config})
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		return failuresUnder(failed, nil)
+	}
+	doc := resultJSON{Seed: f.seed, Trace: name, Cluster: past.Cluster, Version: version(), Failed: failed}
+	var curves []record.Curve
+	for _, r := range runs {
+		doc.Results = append(doc.Results, r.result)
+		doc.Predictions = append(doc.Predictions, r.predictions...)
+		curves = append(curves, r.curve)
+	}
+	if err := f.plots.draw(curves); err != nil {
+		return err
+	}
+	doc.Check = f.past.check()
+	return errors.Join(f.report(a, doc), failuresUnder(failed, runs))
+}
+
+// checkNumbers refuses flags that are out of range.
+func (f *simFlags) checkNumbers() error {
 	if err := f.output.check(); err != nil {
 		return err
 	}
@@ -292,95 +354,55 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	if !(f.trust >= 0 && f.trust <= 1) {
 		return usagef("--trust %v: must be from 0 to 1", f.trust)
 	}
-	if err := f.readPast(a); err != nil {
-		return err
-	}
-	policies, err := f.policies.parse(a.names, run.Simulator)
-	if err != nil {
-		return err
-	}
-	reads := []flagFile{
+	return nil
+}
+
+// reads lists the files that a simulation reads.
+func (f *simFlags) reads() []flagFile {
+	return []flagFile{
 		{"--trace", f.source.trace},
 		{"--from-record", f.fromRecord},
 		{"--cluster", f.cluster},
 		{"--history", f.policies.history},
 		{"--availability", f.available},
 	}
-	if err := f.plots.parse(policies, true); err != nil {
-		return err
-	}
-	if err := f.leaving.check(policies, func() []flagFile { return reads }); err != nil {
-		return err
-	}
-	past, err := f.openCluster(a)
-	if err != nil {
-		return err
-	}
-	cluster := past.Cluster
-	capacity := cluster.Capacity()
-	f.policies.remark(a, policies, run.Simulator, &capacity)
-	if err := f.policies.check(a.names, run.Simulator, policies); err != nil {
-		return err
-	}
-	config, name, err := f.config(a, past, f.seed, nil)
-	if err != nil {
-		return err
-	}
-	var runs []simRun
-	var failed []policyFailure
-	if f.past != nil {
-		policies = f.past.first(policies)
-	}
-	if f.seeds > 1 {
-		return f.repeat(ctx, a, policies, seedTask{name, past, config})
-	}
-	if len(policies) > 1 || f.bar(a.Err) { // else the only run reads the jobs as they arrive
-		if k := workload.Keep(config.Jobs, workload.MostKept); k != nil {
-			config.Jobs = k.Jobs
-		}
-	}
+}
+
+// each simulates the jobs under one policy after the other; t names no policy yet. A policy under which the work fails
+// leaves the results of the others standing. Any other error ends everything, and so does the loss of a record.
+func (f *simFlags) each(
+	ctx context.Context, a *app, policies []string, t simTask,
+) (runs []simRun, failed []policyFailure, err error) {
 	for _, p := range policies {
-		r, err := f.under(ctx, a, simTask{p, name, config})
+		t.policy = p
+		r, err := f.under(ctx, a, t)
 		a.stack(err, f.verbose)
 		switch {
 		case err == nil:
 			runs = append(runs, r)
 		case ctx.Err() != nil || !errors.As(err, new(run.Failure)) || errors.As(err, new(run.Loss)):
-			return err
-		default: // the others' results stand
+			return nil, nil, err
+		default:
 			failed = append(failed, policyFailure{p, err.Error(), err})
 		}
 	}
-	if len(runs) == 0 {
-		return failuresUnder(failed, nil)
-	}
-	var curves []record.Curve
-	for _, r := range runs {
-		r.curve.Name = r.result.Policy
-		curves = append(curves, r.curve)
-	}
-	if err := f.plots.draw(curves); err != nil {
-		return err
-	}
-	var predicted []run.Prediction
-	for _, r := range runs {
-		predicted = append(predicted, r.predictions...)
-	}
-	check := f.past.check()
+	return runs, failed, nil
+}
+
+// report prints what came out, as a document with --json, and remarks and warnings on it.
+func (f *simFlags) report(a *app, doc resultJSON) (err error) {
 	f.remarkImported(a)
 	if f.json {
-		doc := resultJSON{f.seed, name, cluster, version(), resultsOf(runs), predicted, failed, check}
-		err := a.printJSON(doc)
-		f.warn(a, check)
-		return errors.Join(err, failuresUnder(failed, runs))
+		err = a.printJSON(doc)
+	} else {
+		fmt.Fprintf(a.Out, "%s: %s, seed %d\n\n", doc.Trace, sizes(doc.Results[0], doc.Cluster), doc.Seed)
+		compareResults(a.Out, doc.Results)
+		printPredictions(a.Out, doc.Predictions)
+		printCheck(a.Out, doc.Check)
+		f.printMeasured(a.Out)
 	}
-	fmt.Fprintf(a.Out, "%s: %s, seed %d\n\n", name, sizes(runs[0].result, cluster), f.seed)
-	compareResults(a.Out, resultsOf(runs))
-	printPredictions(a.Out, predicted)
-	printCheck(a.Out, check)
-	f.printMeasured(a.Out)
-	f.warn(a, check)
-	return failuresUnder(failed, runs)
+	f.warn(a, doc.Check)
+	return err
 }
 
 // remarkImported tells what in an imported history is probably a mistake, and asks for --cluster where it is missing.
@@ -474,7 +496,7 @@ func noneSucceeded(runs []simRun) error {
 	return errors.Join(errs...)
 }
 
-// resultJSON is the document of sim and run.
+// resultJSON is the document of sim.
 type resultJSON struct {
 	Seed    uint64            `json:"seed"`
 	Trace   string            `json:"trace"`
@@ -485,13 +507,6 @@ type resultJSON struct {
 	Predictions []run.Prediction `json:"predictions,omitempty"` // of --estimator fspy
 	Failed      []policyFailure  `json:"failed,omitempty"`      // policies without a result
 	Check       *run.Check       `json:"check,omitempty"`       // of --from-record
-}
-
-func resultsOf(runs []simRun) (results []record.Result) {
-	for _, r := range runs {
-		results = append(results, r.result)
-	}
-	return results
 }
 
 // openCluster returns the cluster that --cluster names; of --from-record without --cluster that of the record, with the
@@ -601,7 +616,7 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 	if err != nil {
 		return r, err
 	}
-	r.result, r.predictions = out.Result, out.Predictions
+	r.result, r.predictions, r.curve.Name = out.Result, out.Predictions, out.Result.Policy
 	bar.of(int64(r.result.Jobs))
 	bar.set(int64(r.result.Jobs), fmt.Sprintf("%d of %s", r.result.Jobs, spelling.Count(r.result.Jobs, "job")))
 	return r, errors.Join(rows.keep(), draw())

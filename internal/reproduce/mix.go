@@ -44,103 +44,113 @@ something where nothing else runs beside them.`,
 // mixPart is the mix under policies on a cluster; the first of them is what the others are predicted from.
 func mixPart(title, file string, cluster func(cores int) *workload.Cluster, policies []string) Part {
 	base := policies[0]
-	p := Part{
+	return Part{
 		Title: title, Trials: 3, Alone: true,
 		How: fmt.Sprintf(
 			"A trial is a run under each policy. Each run is simulated from its own record, and from that of the "+
 				"trial's run under `%s`.",
 			base,
 		),
+		Trial: func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
+			mix, err := officeJobsIn(lab, seed)
+			if err != nil {
+				return nil, err
+			}
+			mix.Cluster = cluster(runtime.GOMAXPROCS(0))
+			return mixTrial(ctx, mix, policies)
+		},
+		Over: func(samples []Sample) Sample {
+			s := Sample{}
+			for _, spec := range policies[1:] {
+				right := 0.0 // a median would hide a trial in which it was not
+				for _, t := range samples {
+					right += t.of("was right "+spec) / float64(len(samples))
+				}
+				s.set("right "+spec, right)
+			}
+			return s
+		},
+		Claims: mixClaims(policies),
 		Charts: []Picture{
 			{
 				file + "-means",
 				"Mean sojourn time on the machine, and as simulated from the run's own record and from " +
 					"that under " + base,
-				func(samples []Sample) chart.Chart {
-					c := chart.Chart{X: chart.Axis{Names: policies}, Y: chart.Axis{Label: "mean sojourn time (s)"}}
-					for _, what := range []string{"mr", "sim, own record", "sim, record of " + base} {
-						l := chart.Line{Name: what, Manner: chart.Apart}
-						for i, spec := range policies {
-							if what != "sim, record of "+base || spec != base {
-								l.Points = append(l.Points, point(samples, float64(i), what+" "+spec))
-							}
-						}
-						c.Lines = append(c.Lines, l)
-					}
-					return c
-				},
+				func(samples []Sample) chart.Chart { return mixMeans(samples, policies) },
 			},
 			{
 				file + "-jobs",
 				"What each policy does to the jobs: sojourn time by job, in order of submission, median of the trials",
-				func(samples []Sample) chart.Chart {
-					c := chart.Chart{Y: chart.Axis{Label: "sojourn time (s)", Log: true}}
-					for _, j := range officeJobs {
-						c.X.Names = append(c.X.Names, j.name)
-					}
-					for _, spec := range policies {
-						l := chart.Line{Name: spec, Manner: chart.Apart}
-						for i := range officeJobs {
-							var of []float64
-							for _, s := range samples {
-								of = append(of, s["sojourns "+spec][i])
-							}
-							if len(of) > 0 {
-								y, _, _ := spread(of)
-								l.Points = append(l.Points, chart.Point{X: float64(i), Y: y})
-							}
-						}
-						c.Lines = append(c.Lines, l)
-					}
-					return c
-				},
+				func(samples []Sample) chart.Chart { return mixSojourns(samples, policies) },
 			},
 		},
 	}
-	claim := func(spec, says, unit, figure string, agrees Range) {
-		p.Claims = append(
-			p.Claims,
-			Claim{
+}
+
+// mixClaims are what is claimed of the mix under each policy, most of it against the first one.
+func mixClaims(policies []string) (claims []Claim) {
+	base := policies[0]
+	for _, spec := range policies {
+		claim := func(says, unit, figure string, agrees Range) {
+			claims = append(claims, Claim{
 				Where:  "`" + spec + "`",
 				Says:   says,
 				Unit:   unit,
 				Figure: figure + " " + spec,
 				Agrees: agrees,
 				Own:    true,
-			},
-		)
-	}
-	for _, spec := range policies {
-		claim(spec, "mean sojourn time on the machine", "s", "mr", Range{})
-		claim(spec, "simulated from its own record: by how much that is off", "%", "off", Range{-5, 5})
+			})
+		}
+		claim("mean sojourn time on the machine", "s", "mr", Range{})
+		claim("simulated from its own record: by how much that is off", "%", "off", Range{-5, 5})
 		if spec == base {
 			continue
 		}
-		claim(spec, "mean sojourn time, "+base+" ÷ this, on the machine", "×", "really", Range{})
-		claim(spec, "the same, predicted from the record under "+base, "×", "predicted", Range{})
-		claim(spec, "trials in which that is right about which is better, or they are within 2 %", "%",
-			"right", exactly(100))
+		claim("mean sojourn time, "+base+" ÷ this, on the machine", "×", "really", Range{})
+		claim("the same, predicted from the record under "+base, "×", "predicted", Range{})
+		claim("trials in which that is right about which is better, or they are within 2 %", "%", "right",
+			exactly(100))
 	}
-	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
-		mix, err := officeJobsIn(lab, seed)
-		if err != nil {
-			return nil, err
-		}
-		mix.Cluster = cluster(runtime.GOMAXPROCS(0))
-		return mixTrial(ctx, mix, policies)
-	}
-	p.Over = func(samples []Sample) Sample {
-		s := Sample{}
-		for _, spec := range policies[1:] {
-			right := 0.0 // a median would hide a trial in which it was not
-			for _, t := range samples {
-				right += t.of("was right "+spec) / float64(len(samples))
+	return claims
+}
+
+// mixMeans draws mean sojourn times by policy: on the machine, and as simulated from either record.
+func mixMeans(samples []Sample, policies []string) chart.Chart {
+	base := policies[0]
+	c := chart.Chart{X: chart.Axis{Names: policies}, Y: chart.Axis{Label: "mean sojourn time (s)"}}
+	for _, what := range []string{"mr", "sim, own record", "sim, record of " + base} {
+		l := chart.Line{Name: what, Manner: chart.Apart}
+		for i, spec := range policies {
+			if what != "sim, record of "+base || spec != base {
+				l.Points = append(l.Points, point(samples, float64(i), what+" "+spec))
 			}
-			s.set("right "+spec, right)
 		}
-		return s
+		c.Lines = append(c.Lines, l)
 	}
-	return p
+	return c
+}
+
+// mixSojourns draws the median sojourn time of each job under each policy.
+func mixSojourns(samples []Sample, policies []string) chart.Chart {
+	c := chart.Chart{Y: chart.Axis{Label: "sojourn time (s)", Log: true}}
+	for _, j := range officeJobs {
+		c.X.Names = append(c.X.Names, j.name)
+	}
+	for _, spec := range policies {
+		l := chart.Line{Name: spec, Manner: chart.Apart}
+		for i := range officeJobs {
+			var of []float64
+			for _, s := range samples {
+				of = append(of, s["sojourns "+spec][i])
+			}
+			if len(of) > 0 {
+				y, _, _ := spread(of)
+				l.Points = append(l.Points, chart.Point{X: float64(i), Y: y})
+			}
+		}
+		c.Lines = append(c.Lines, l)
+	}
+	return c
 }
 
 // mixTrial runs a mix under policies; the first is what the others are predicted from.

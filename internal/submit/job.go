@@ -276,6 +276,23 @@ func (o *options) add(words ...string) { o.own = append(o.own, words...) }
 
 func (o *options) define(key, value string) { o.generic = append(o.generic, "-D", key+"="+value) }
 
+// set defines properties, in order of their keys. If the command is one of Hadoop Streaming, which has options for some
+// of them, set adds these options instead.
+func (o *options) set(properties map[string]string, streams bool) {
+	for _, key := range slices.Sorted(maps.Keys(properties)) {
+		switch value := properties[key]; {
+		case streams && (key == keyFormat || key == "mapred.input.format.class"):
+			o.add("-inputformat", value)
+		case streams && key == "stream.addenvironment":
+			for pair := range strings.FieldsSeq(value) {
+				o.add("-cmdenv", pair)
+			}
+		default:
+			o.define(key, value)
+		}
+	}
+}
+
 // workers returns the options of Hadoop Streaming for a built-in job. cuts is a file of cut points; "": there are none.
 func (s *Submitter) workers(j *Job, job *mr.Job, cuts string) (o options) {
 	conf := url.Values{}
@@ -350,29 +367,13 @@ type sizing struct {
 func (s *Submitter) submission(j *Job, z sizing) (sub submission, err error) {
 	p := &j.Program
 	var o options
-	own := map[string]string{}
+	usual := "" // number of reduces
 	if j.Jar == nil {
-		switch {
-		case p.Job != "":
-			job, err := s.builtIn(p)
-			if err != nil {
-				return sub, err
-			}
-			if job.Reduces > 0 {
-				own[keyReduces] = strconv.Itoa(job.Reduces)
-			} else if n, err := reducesOf(p); err == nil && n < 0 && job.TotalOrder {
-				own[keyReduces] = "1" // another number needs cut points
-			}
-			o = s.workers(j, job, z.cuts)
-		default:
-			if o, err = s.programs(j); err != nil {
-				return sub, err
-			}
+		if o, usual, err = s.streamed(j, z.cuts); err != nil {
+			return sub, err
 		}
-		own[keyRecursive] = "true"
 	}
 	sub.tag = "sojourn-" + s.token()
-	own[keyName] = j.Spec.Name
 	tags := append([]string{sub.tag}, tagsOf(j.Spec)...)
 	if z.size != "" {
 		tags = append(tags, "sojourn.size="+z.size)
@@ -380,39 +381,7 @@ func (s *Submitter) submission(j *Job, z sizing) (sub submission, err error) {
 	if more := p.Conf[keyTags]; more != "" {
 		tags = append(tags, more)
 	}
-	own[keyTags] = strings.Join(tags, ",")
-	if j.Spec.Queue != "" {
-		own[keyQueue] = j.Spec.Queue
-	}
-	if j.Spec.Priority != 0 {
-		own[keyPriority] = strconv.Itoa(int(j.Spec.Priority))
-	}
-	if p.Reduces >= 0 {
-		own[keyReduces] = strconv.Itoa(int(p.Reduces))
-	}
-	all := maps.Clone(own)
-	for key, value := range p.Conf {
-		if key != keyTags && (p.Job == "" || strings.Contains(key, ".")) {
-			all[key] = value
-		}
-	}
-	if p.Reduces >= 0 { // a flag goes before its key
-		all[keyReduces] = own[keyReduces]
-		delete(all, "mapred.reduce.tasks")
-	}
-	var more []string
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		switch value := all[key]; {
-		case j.Jar == nil && (key == keyFormat || key == "mapred.input.format.class"): // streaming has an option
-			more = append(more, "-inputformat", value)
-		case j.Jar == nil && key == "stream.addenvironment":
-			for pair := range strings.FieldsSeq(value) {
-				more = append(more, "-cmdenv", pair)
-			}
-		default:
-			o.define(key, value)
-		}
-	}
+	o.set(j.properties(tags, usual), j.Jar == nil)
 	o.files = append(o.files, j.Files...)
 	if err := sameNames(o.files); err != nil {
 		return sub, err
@@ -430,12 +399,64 @@ func (s *Submitter) submission(j *Job, z sizing) (sub submission, err error) {
 		return sub, nil
 	}
 	sub.program = s.Client.beside("mapred")
-	sub.args = slices.Concat([]string{"streaming"}, o.generic, o.own, more)
+	sub.args = slices.Concat([]string{"streaming"}, o.generic, o.own)
 	for _, in := range p.Input {
 		sub.args = append(sub.args, "-input", in)
 	}
 	sub.args = append(sub.args, "-output", p.Output)
 	return sub, nil
+}
+
+// streamed returns the options of Hadoop Streaming for a job of programs or a built-in job. It also returns how many
+// reduces the job has unless the user says a number; "": as many as the cluster's configuration says. cuts is a file of
+// cut points; "": there are none.
+func (s *Submitter) streamed(j *Job, cuts string) (o options, reduces string, err error) {
+	p := &j.Program
+	if p.Job == "" {
+		o, err = s.programs(j)
+		return o, "", err
+	}
+	job, err := s.builtIn(p)
+	if err != nil {
+		return o, "", err
+	}
+	if job.Reduces > 0 {
+		reduces = strconv.Itoa(job.Reduces)
+	} else if n, err := reducesOf(p); err == nil && n < 0 && job.TotalOrder {
+		reduces = "1" // another number needs cut points
+	}
+	return s.workers(j, job, cuts), reduces, nil
+}
+
+// properties returns Hadoop's properties for a job that has tags, and as many reduces as reduces says unless the user
+// says a number; "": as many as the cluster's configuration says. Properties that the user sets by -D replace the
+// others, except for tags, which hold the user's already. A number of reduces that a flag gives goes before all of
+// these.
+func (j *Job) properties(tags []string, reduces string) map[string]string {
+	p := &j.Program
+	all := map[string]string{keyName: j.Spec.Name, keyTags: strings.Join(tags, ",")}
+	if j.Jar == nil {
+		all[keyRecursive] = "true"
+	}
+	if reduces != "" {
+		all[keyReduces] = reduces
+	}
+	if j.Spec.Queue != "" {
+		all[keyQueue] = j.Spec.Queue
+	}
+	if j.Spec.Priority != 0 {
+		all[keyPriority] = strconv.Itoa(int(j.Spec.Priority))
+	}
+	for key, value := range p.Conf {
+		if key != keyTags && (p.Job == "" || strings.Contains(key, ".")) {
+			all[key] = value
+		}
+	}
+	if p.Reduces >= 0 {
+		all[keyReduces] = strconv.Itoa(int(p.Reduces))
+		delete(all, "mapred.reduce.tasks")
+	}
+	return all
 }
 
 // sameNames refuses two files that would have one name in a container.

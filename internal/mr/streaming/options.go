@@ -87,60 +87,74 @@ func check(conf mr.Conf) error {
 	return errors.Join(ours.Check(known, true), conf.Check(known, false))
 }
 
+// A reading reads values of a configuration. It keeps the errors, so that all of them are told together.
+type reading struct {
+	conf mr.Conf
+	errs []error
+}
+
+func (r *reading) fail(format string, args ...any) {
+	r.errs = append(r.errs, fmt.Errorf(format, args...))
+}
+
+// text returns the value of the first name that is set, else def.
+func (r *reading) text(def string, names ...string) string {
+	for _, name := range names {
+		if v, ok := r.conf[name]; ok {
+			return v
+		}
+	}
+	return def
+}
+
+// number returns the value of the first name that is set, which must be least or more, else def.
+func (r *reading) number(def, least int64, names ...string) int64 {
+	for _, name := range names {
+		if _, ok := r.conf[name]; ok {
+			n, err := r.conf.Int(name, def, least, 1<<40)
+			r.errs = append(r.errs, err)
+			return n
+		}
+	}
+	return def
+}
+
+// separator returns the bytes that a name is set to, else a TAB.
+func (r *reading) separator(name string) []byte {
+	v := r.text("\t", name)
+	if v == `\t` {
+		v = "\t"
+	}
+	if v == "" || strings.Contains(v, "\n") {
+		r.fail("configuration %s=%q: want at least one byte, and no line feed", name, v)
+	}
+	return []byte(v)
+}
+
 func readOptions(conf mr.Conf) (*options, error) {
-	o := &options{conf: conf}
 	if err := check(conf); err != nil {
 		return nil, err
 	}
-	var errs []error
-	for _, r := range refused {
-		if v, ok := conf[r.name]; ok &&
-			!slices.ContainsFunc(r.harmless, func(end string) bool { return strings.HasSuffix(v, end) }) {
-			errs = append(errs, fmt.Errorf("configuration %s=%q is not supported; leave it out, or %s", r.name, v,
-				r.harmless[0]))
+	o, r := &options{conf: conf}, &reading{conf: conf}
+	for _, f := range refused {
+		if v, ok := conf[f.name]; ok &&
+			!slices.ContainsFunc(f.harmless, func(end string) bool { return strings.HasSuffix(v, end) }) {
+			r.fail("configuration %s=%q is not supported; leave it out, or %s", f.name, v, f.harmless[0])
 		}
 	}
-	text := func(def string, names ...string) string {
-		for _, name := range names {
-			if v, ok := conf[name]; ok {
-				return v
-			}
-		}
-		return def
-	}
-	number := func(def, least int64, names ...string) int64 {
-		for _, name := range names {
-			if _, ok := conf[name]; ok {
-				n, err := conf.Int(name, def, least, 1<<40)
-				errs = append(errs, err)
-				return n
-			}
-		}
-		return def
-	}
-	separator := func(name string) []byte {
-		v := text("\t", name)
-		if v == `\t` {
-			v = "\t"
-		}
-		if v == "" || strings.Contains(v, "\n") {
-			errs = append(errs, fmt.Errorf("configuration %s=%q: want at least one byte, and no line feed", name, v))
-		}
-		return []byte(v)
-	}
-	o.name = text("streaming", "mapreduce.job.name", "mapred.job.name")
-	o.id = strings.TrimPrefix(text("job_local_0001", "mapreduce.job.id"), "job_")
+	o.name = r.text("streaming", "mapreduce.job.name", "mapred.job.name")
+	o.id = strings.TrimPrefix(r.text("job_local_0001", "mapreduce.job.id"), "job_")
 	o.mapOut = fields{
-		separator("stream.map.output.field.separator"),
-		int(number(1, 1, "stream.num.map.output.key.fields")),
+		r.separator("stream.map.output.field.separator"),
+		int(r.number(1, 1, "stream.num.map.output.key.fields")),
 	}
 	o.reduceOut = fields{
-		separator("stream.reduce.output.field.separator"),
-		int(number(1, 1, "stream.num.reduce.output.key.fields")),
+		r.separator("stream.reduce.output.field.separator"),
+		int(r.number(1, 1, "stream.num.reduce.output.key.fields")),
 	}
-	o.reduceIn = separator("stream.reduce.input.field.separator")
-	o.reduces = number(-1, 0, "mapreduce.job.reduces", "mapred.reduce.tasks")
-	format := text("", "mapreduce.job.inputformat.class", "mapred.input.format.class")
+	o.reduceIn = r.separator("stream.reduce.input.field.separator")
+	o.reduces = r.number(-1, 0, "mapreduce.job.reduces", "mapred.reduce.tasks")
+	format := r.text("", "mapreduce.job.inputformat.class", "mapred.input.format.class")
 	switch format = format[strings.LastIndexByte(format, '.')+1:]; format {
 	case "", "TextInputFormat":
 	case "KeyValueTextInputFormat":
@@ -148,25 +162,19 @@ func readOptions(conf mr.Conf) (*options, error) {
 	case "CombineTextInputFormat":
 		o.combined = true
 	default:
-		errs = append(
-			errs,
-			fmt.Errorf(
-				"configuration mapreduce.job.inputformat.class: %s: want TextInputFormat, KeyValueTextInputFormat or "+
-					"CombineTextInputFormat",
-				format,
-			),
-		)
+		r.fail("configuration mapreduce.job.inputformat.class: %s: want TextInputFormat, KeyValueTextInputFormat or "+
+			"CombineTextInputFormat", format)
 	}
 	failure, err := conf.Bool("stream.non.zero.exit.is.failure", true)
 	o.anyExit = !failure
-	o.timeout = time.Duration(number(600_000, 0, "mapreduce.task.timeout", "mapred.task.timeout")) * time.Millisecond
+	o.timeout = time.Duration(r.number(600_000, 0, "mapreduce.task.timeout", "mapred.task.timeout")) * time.Millisecond
 	for _, pair := range strings.Fields(conf["stream.addenvironment"]) {
 		if strings.IndexByte(pair, '=') < 1 {
-			errs = append(errs, fmt.Errorf("configuration stream.addenvironment: %q: want name=value", pair))
+			r.fail("configuration stream.addenvironment: %q: want name=value", pair)
 		}
 		o.extra = append(o.extra, pair)
 	}
-	return o, errors.Join(append(errs, err)...)
+	return o, errors.Join(append(r.errs, err)...)
 }
 
 // environment returns what an attempt's program finds in its environment besides the engine's own: the configuration,

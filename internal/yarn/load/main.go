@@ -34,6 +34,47 @@ func Main(ctx context.Context, args []string, out io.Writer, before ...string) e
 	}
 	o, s := Options{self: before}, Server{}
 	f := flag.NewFlagSet("sojourn-load", flag.ContinueOnError)
+	o.register(f)
+	s.register(f)
+	asJSON := f.Bool("json", false, "print a JSON document")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("%q: there are flags only", f.Arg(0))
+	}
+	if err := check(&o, &s); err != nil {
+		return err
+	}
+	if o.Warm == 0 && s.Sojourn == "" {
+		o.Warm = 35 * time.Second
+	}
+	if s.starts() {
+		var err error
+		if s.Dir, err = os.MkdirTemp("", "sojourn-load-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(s.Dir)
+		rm, err := s.Start(ctx)
+		if err != nil {
+			return err
+		}
+		defer rm.Stop()
+		o.Addresses, o.Process = rm.Addresses, rm.Process
+	}
+	r, err := Run(ctx, o)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		return json.NewEncoder(out).Encode(r)
+	}
+	r.print(out)
+	return nil
+}
+
+// register registers the flags of the load.
+func (o *Options) register(f *flag.FlagSet) {
 	f.IntVar(&o.Nodes, "nodes", 1000, "NodeManagers")
 	f.IntVar(&o.Apps, "apps", 10, "applications")
 	f.IntVar(&o.Slots, "slots", 0, "containers that a node holds at once; 0: 100,000 ÷ nodes")
@@ -55,19 +96,24 @@ func Main(ctx context.Context, args []string, out io.Writer, before ...string) e
 	f.StringVar(&o.Addresses.Web, "web", "", "where it serves REST, for -rogues")
 	f.BoolVar(&o.Rogues, "rogues", false, "measure honest peers beside rogue callers, too")
 	f.IntVar(&o.Process, "pid", 0, "its process, if it is on this machine: else what it costs is not known")
+}
+
+// register registers the flags of the ResourceManager to start.
+func (s *Server) register(f *flag.FlagSet) {
 	f.StringVar(&s.Sojourn, "sojourn", "", "program to start as ResourceManager")
 	f.StringVar(&s.Policy, "policy", "fair", "of that program")
 	f.StringVar(&s.Jars, "jars", "", "folder with Hadoop's jars, to start its ResourceManager")
 	f.StringVar(&s.Scheduler, "scheduler", "capacity", "of Hadoop's ResourceManager: capacity or fair")
 	f.BoolVar(&s.Shipped, "shipped", false, "with the scheduler's defaults, a container for each node and beat")
 	f.StringVar(&s.Heap, "heap", "4g", "of Java")
-	asJSON := f.Bool("json", false, "print a JSON document")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
+}
+
+// starts reports whether the flags name a ResourceManager to start; else one runs already.
+func (s *Server) starts() bool { return s.Sojourn != "" || s.Jars != "" }
+
+// check returns an error for a load that cannot be put on a ResourceManager, and says what to do instead.
+func check(o *Options, s *Server) error {
 	switch {
-	case f.NArg() > 0:
-		return fmt.Errorf("%q: there are flags only", f.Arg(0))
 	case o.Nodes < 1 || o.Nodes > mostNodes:
 		return fmt.Errorf("-nodes %d: must be 1 to %d", o.Nodes, mostNodes)
 	case o.Apps < 1:
@@ -78,36 +124,11 @@ func Main(ctx context.Context, args []string, out io.Writer, before ...string) e
 	if err := enough(o.Nodes, o.Apps, s.Sojourn != ""); err != nil {
 		return err
 	}
-	started := s.Sojourn != "" || s.Jars != ""
-	if !started && (o.Addresses.Tracker == "" || o.Addresses.Master == "" || o.Addresses.Client == "") {
+	if !s.starts() && (o.Addresses.Tracker == "" || o.Addresses.Master == "" || o.Addresses.Client == "") {
 		return errors.New(
 			"say -sojourn PROGRAM, -jars FOLDER, or -tracker, -master and -client of a ResourceManager that runs",
 		)
 	}
-	if o.Warm == 0 && s.Sojourn == "" {
-		o.Warm = 35 * time.Second
-	}
-	if started {
-		var err error
-		if s.Dir, err = os.MkdirTemp("", "sojourn-load-"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(s.Dir)
-		rm, err := s.Start(ctx)
-		if err != nil {
-			return err
-		}
-		defer rm.Stop()
-		o.Addresses, o.Process = rm.Addresses, rm.Process
-	}
-	r, err := Run(ctx, o)
-	if err != nil {
-		return err
-	}
-	if *asJSON {
-		return json.NewEncoder(out).Encode(r)
-	}
-	r.print(out)
 	return nil
 }
 

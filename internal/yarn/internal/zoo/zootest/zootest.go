@@ -17,12 +17,16 @@ type Server struct {
 }
 
 // Start starts ZooKeeper, whose sessions end after 2 s of silence or more, and stops it when the test ends. The test is
-// skipped if $SOJOURN_HADOOP, the folder of the jars, is not set. A client that connects at once has to try again.
+// skipped if $SOJOURN_HADOOP, the folder of the jars, is not set, and in `make test`, which has no half minute for it.
+// A client that connects at once has to try again.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	jars := os.Getenv("SOJOURN_HADOOP")
 	if jars == "" {
 		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test sets it where a JDK and Maven are")
+	}
+	if os.Getenv("SOJOURN_LONG") == "" && os.Getenv("SOJOURN_STOCK") != "all" {
+		t.Skip("half a minute of ZooKeeper: make test-long")
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 // Write writes a store into a folder, for Hadoop's ResourceManager to start from: all of it or nothing. A store that is
 // there stays beside it, under the name that Write returns; "": there was none. After Write has returned, the store
-// survives a power cut. If the process is killed between the renames at the end, there is no store: call Write again.
+// survives a power cut. Where the file system cannot exchange folders and the process is killed at the end, there may
+// be no store: call Write again.
 func Write(dir string, s *State) (before string, err error) {
 	root := Root(dir)
 	if err := os.MkdirAll(filepath.Dir(root), 0o755); err != nil {
@@ -24,18 +25,15 @@ func Write(dir string, s *State) (before string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(made)) }() // nothing is there any more when it was renamed
-	if err := s.write(made); err != nil {
-		return "", err
+	err = s.write(made)
+	if err == nil {
+		err = syncTree(made)
 	}
-	err = filepath.WalkDir(made, func(path string, _ fs.DirEntry, err error) error {
-		if err == nil {
-			err = safefile.Sync(path)
-		}
-		return err
-	})
+	if err == nil {
+		err = safefile.MoveFolder(made, root, true)
+	}
 	if err != nil {
-		return "", err
+		return "", errors.Join(err, os.RemoveAll(made))
 	}
 	for i := 1; ; i++ {
 		before = fmt.Sprintf("%s.before-%d", root, i)
@@ -43,19 +41,23 @@ func Write(dir string, s *State) (before string, err error) {
 			break
 		}
 	}
-	switch err := os.Rename(root, before); {
+	switch err := os.Rename(made, before); { // the name of what was there, by now
 	case errors.Is(err, fs.ErrNotExist):
 		before = ""
 	case err != nil:
 		return "", err
 	}
-	if err := os.Rename(made, root); err != nil {
-		if before != "" {
-			err = errors.Join(err, os.Rename(before, root))
-		}
-		return "", err
-	}
 	return before, safefile.Sync(filepath.Dir(root))
+}
+
+// syncTree waits until a folder and all that is in it would survive a power cut.
+func syncTree(root string) error {
+	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err == nil {
+			err = safefile.Sync(path)
+		}
+		return err
+	})
 }
 
 // write writes the files of the store into a folder.

@@ -221,8 +221,8 @@ func FuzzExpand(f *testing.F) {
 func TestArchivesInFolder(t *testing.T) {
 	tree(t, "src/a.go", "src/b.zip", "src/testdata/c.tar.gz", "logs/tar", "logs/x.tar.txt", "logs/y.zip.d/z")
 	for folder, want := range map[string]string{
-		"src": "[src/b.zip and 1 more: is not text, and is read as if it were, as all files in a folder are: " +
-			"unpack or remove it, or name other files]",
+		"src": "[src/b.zip and 1 more: archives and files of records are read as text in a folder: unpack or " +
+			"remove them, or name other files]",
 		"logs": "[]",
 	} {
 		files, err := Expand([]string{folder}, Config{})

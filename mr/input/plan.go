@@ -171,8 +171,7 @@ func notesOn(files []File, size int64) (notes []string) {
 			func(f *File) bool { return f.Codec == c && !f.Pipe && f.weight() > size+openCost })
 	}
 	note("a pipe is read by one task, which cannot be tried again", func(f *File) bool { return f.Pipe })
-	note("is not text, and is read as if it were, as all files in a folder are: unpack or remove it, or name other "+
-		"files",
+	note("archives and files of records are read as text in a folder: unpack or remove them, or name other files",
 		func(f *File) bool { return !f.Pipe && f.part == nil && archiveNamed(f.Path) != nil })
 	return notes
 }

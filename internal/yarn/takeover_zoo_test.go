@@ -79,13 +79,8 @@ func TestTakeOverByZooKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	take := func() *past {
+	stored := func() *past {
 		t.Helper()
-		moved, err := TakeOver(t.Context(), hadoop, config, "")
-		if want := (Moved{Apps: 1, Running: 1, Tokens: 1, To: "ZooKeeper, " + ha.State}); err != nil ||
-			!reflect.DeepEqual(moved, want) {
-			t.Fatalf("taken over %+v, %v, want %+v", moved, err, want)
-		}
 		_, values, err := mine.Take(ha.State, "test")
 		if err != nil {
 			t.Fatal(err)
@@ -94,6 +89,16 @@ func TestTakeOverByZooKeeper(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		return p
+	}
+	take := func() *past {
+		t.Helper()
+		moved, err := TakeOver(t.Context(), hadoop, config, "")
+		if want := (Moved{Apps: 1, Running: 1, Tokens: 1, To: "ZooKeeper, " + ha.State}); err != nil ||
+			!reflect.DeepEqual(moved, want) {
+			t.Fatalf("taken over %+v, %v, want %+v", moved, err, want)
+		}
+		p := stored()
 		if len(p.apps) != 1 || len(p.tokens) != 1 || p.life.Epoch != 3 || p.keys.Master.Current.ID != 1 {
 			t.Errorf("taken over is %+v, the life %+v", p, p.life)
 		}
@@ -127,15 +132,7 @@ func TestTakeOverByZooKeeper(t *testing.T) {
 	if err := to.Commit(other); err != nil {
 		t.Fatal(err)
 	}
-	_, left, err := mine.Take(ha.State, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	half, err := readPast(left)
-	if err != nil {
-		t.Fatal(err)
-	}
-	refused("a start from it", half.whole(), "was cut short")
+	refused("a start from it", stored().whole(), "was cut short")
 	_, err = HandOver(t.Context(), hadoop, config, "")
 	refused("it is handed over", err, "was cut short")
 	take()
@@ -154,7 +151,7 @@ func TestTakeOverByZooKeeper(t *testing.T) {
 		string(back.Keys.Current.Key) != "current" || !reflect.DeepEqual(back.Tokens, s.Tokens) || back.Last != 5 {
 		t.Errorf("handed over is %+v", back)
 	}
-	_, left, err = mine.Take(ha.State, "test")
+	_, left, err := mine.Take(ha.State, "test")
 	if err != nil || len(left) > 0 {
 		t.Errorf("%d values are left, %v: a start from them would not know what happened since", len(left), err)
 	}

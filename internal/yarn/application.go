@@ -344,18 +344,6 @@ func percent(part, whole sched.Resources) float32 {
 	return 100 * float32(part[sched.Memory]) / float32(whole[sched.Memory])
 }
 
-// nodesChanged notes that every ApplicationMaster must be told of node n, which has joined, has left or will leave.
-func (t *appTable) nodesChanged(n *node) {
-	for _, app := range t.list {
-		if a := app.current(); !app.over && a != nil && !a.ended() {
-			a.dues.changed(n)
-			if n.state == wire.NodeRunning {
-				app.nodeCame(n)
-			}
-		}
-	}
-}
-
 // instant is the layout in which clients write the end of an application's lifetime.
 const instant = "2006-01-02T15:04:05.000-0700"
 

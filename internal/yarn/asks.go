@@ -395,11 +395,31 @@ func (t *askTable) of(stage int32) *group {
 	return nil
 }
 
-// nodeCame looks again at what was asked of the host and of the rack of a node that has come, or was forgotten, and at
-// the blacklist where that names one of them.
-func (app *application) nodeCame(n *node) {
+// meet looks again at what applications ask of the hosts and racks of nodes that are new since the last turn: once a
+// turn, because thousands of nodes may come at once.
+func (m *manager) meet() {
+	came := m.nodes.came
+	if len(came) == 0 {
+		return
+	}
+	m.nodes.came = map[string]bool{}
+	for _, app := range m.apps.list {
+		switch a := app.current(); {
+		case app.starting():
+			if app.near() != nil {
+				app.place()
+			}
+		case !app.over && !a.ended():
+			app.reask(came)
+		}
+	}
+}
+
+// reask tells the core again of the asks, and of the blacklist, that name one of places: hosts and racks whose nodes
+// are others than before. The value of a place is false if asks that relax locality need not be told again.
+func (app *application) reask(places map[string]bool) {
 	t := &app.asks
-	if t.banned[n.id.Host] || t.banned[n.rack] {
+	if overlap(t.banned, places, func(string) bool { return true }) {
 		app.ban()
 		app.rebanned()
 	}
@@ -407,17 +427,24 @@ func (app *application) nodeCame(n *node) {
 		return
 	}
 	for i := range t.stages[1:] {
-		if g := t.of(int32(i + 1)); g != nil && g.names(n) {
+		g := t.of(int32(i + 1))
+		if g != nil && overlap(g.places, places, func(p string) bool { return places[p] || !g.relax }) {
 			app.settle(g)
 		}
 	}
 }
 
-// names reports whether a group asks for the host or the rack of a node.
-func (g *group) names(n *node) bool {
-	_, host := g.places[n.id.Host]
-	_, rack := g.places[n.rack]
-	return host || rack
+// overlap reports whether two maps have a key in common for which counts is true. O(the smaller one).
+func overlap[A, B any](a map[string]A, b map[string]B, counts func(key string) bool) bool {
+	if len(a) > len(b) {
+		return overlap(b, a, counts)
+	}
+	for key := range a {
+		if _, both := b[key]; both && counts(key) {
+			return true
+		}
+	}
+	return false
 }
 
 // drop withdraws all asks, and the blacklist. So the next ApplicationMaster may start on any node; only if the
@@ -452,8 +479,9 @@ func (app *application) unplaced(c *container) {
 }
 
 // settleAll tells the core of the groups that have changed since the last Step without a call of their
-// ApplicationMaster.
+// ApplicationMaster, and where ApplicationMasters may be started now.
 func (m *manager) settleAll() {
+	m.apps.placeAgain()
 	for _, u := range m.unsettled {
 		if u.app.asks.groups[u.group.key] == u.group && u.group.changed {
 			u.app.settle(u.group)

@@ -3,7 +3,6 @@ package yarn
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -24,7 +23,7 @@ func (app *application) begin() *attempt {
 		state: wire.AttemptAllocated,
 		times: times{started: app.m.millis()},
 	}
-	a.dues.tokens = map[*node]nodeToken{}
+	a.dues.tokens, a.dues.news = map[*node]nodeToken{}, app.m.nodes.lastNews
 	if last := app.current(); last != nil {
 		a.adopt(last)
 		if len(app.asks.banned) > 0 {
@@ -408,9 +407,7 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 			r.NodeTokens = append(r.NodeTokens, t)
 		}
 	}
-	for _, n := range slices.SortedFunc(maps.Keys(d.updated), bySched) {
-		r.UpdatedNodes = append(r.UpdatedNodes, n.tell())
-	}
+	r.UpdatedNodes, d.news = m.nodes.newsAfter(d.news)
 	if len(d.wanted) > 0 {
 		r.Preempt = &wire.Preemption{Containers: d.wanted}
 	}
@@ -434,5 +431,5 @@ func (a *attempt) pay(r *wire.AllocateResponse) {
 	}
 	r.Refused, d.refused = cutAt(d.refused, mostGranted)
 	d.text.tokens = text
-	d.wanted, d.updated, d.resized = nil, nil, later
+	d.wanted, d.resized = nil, later
 }

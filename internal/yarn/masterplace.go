@@ -57,16 +57,6 @@ func (app *application) near() *group {
 	return g
 }
 
-// placeNear tells the core again where ApplicationMasters that wait for certain nodes may be started: one of those has
-// come. The core has taken in all that happened before.
-func (t *appTable) placeNear() {
-	for _, app := range t.list {
-		if app.starting() && app.near() != nil {
-			app.place()
-		}
-	}
-}
-
 // countedAttempts returns how many failures of the ApplicationMaster the core counts until the application has failed.
 // Where failures expire they are counted here, and the core learns of the last alone.
 func (app *application) countedAttempts() int32 {

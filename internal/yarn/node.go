@@ -16,11 +16,12 @@ const mostUnknown = 10_000
 
 // join gives the node to the core.
 func (n *node) join() {
-	n.m.step() // the node may have been lost in this turn, and in one Step the core applies joins before losses
+	if n.state != wire.NodeNew {
+		n.m.step() // it may have been lost in this turn, and in one Step the core applies joins before losses
+	}
 	n.become(wire.NodeRunning)
 	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec()})
-	n.m.apps.nodesChanged(n)
-	n.m.apps.placeNear()
+	n.m.nodes.changes(n)
 }
 
 // beats notes a heartbeat of the node. If the node was quiet, it gets containers again.
@@ -47,7 +48,7 @@ func (n *node) leave(to wire.NodeState) {
 	for _, c := range n.sorted() {
 		c.lost(saidLost)
 	}
-	n.m.apps.nodesChanged(n)
+	n.m.nodes.changes(n)
 }
 
 // gone is leave for a node that has left for good, as far as is known.
@@ -104,7 +105,7 @@ func (n *node) decommission(patience time.Duration) {
 		}
 		n.become(wire.NodeDecommissioning)
 		n.offer()
-		n.m.apps.nodesChanged(n)
+		n.m.nodes.changes(n)
 	}
 }
 
@@ -113,7 +114,7 @@ func (n *node) recommission() {
 	n.m.live.off(n.patience)
 	n.become(wire.NodeRunning)
 	n.offer()
-	n.m.apps.nodesChanged(n)
+	n.m.nodes.changes(n)
 }
 
 // checked updates the node by its own report of its health and use. An unhealthy node leaves the core, and joins again

@@ -17,6 +17,7 @@ func newNodeTable(hosts hostSet, t *topology) nodeTable {
 		byPlace:  map[string][]*node{},
 		idsOf:    map[string][]sched.NodeID{},
 		classes:  map[string]bool{},
+		came:     map[string]bool{},
 		topology: t,
 		hosts:    hosts,
 	}
@@ -50,6 +51,7 @@ func (n *node) class() string {
 // one that left first, and n gets its ID in the core.
 func (t *nodeTable) add(n *node) {
 	if t.gone.count >= mostGone {
+		n.m.step() // the old one may have been lost in this turn: see join
 		old := t.gone.oldest().thing.(*node)
 		t.forget(old)
 		n.sched = old.sched
@@ -64,6 +66,42 @@ func (t *nodeTable) add(n *node) {
 		t.byPlace[place] = slices.Insert(t.byPlace[place], at, n)
 		delete(t.idsOf, place)
 	}
+	_, known := t.racks[n.rack]
+	t.came[n.id.Host], t.came[n.rack] = true, t.came[n.rack] || !known
+}
+
+// mostNews is how many changes of nodes an ApplicationMaster is told of in one answer.
+const mostNews = 100
+
+// changes notes that ApplicationMasters must be told of node n, which has joined, has left or will leave. O(1)
+// amortized, however many they are: each knows the number of the last change that it was told of.
+func (t *nodeTable) changes(n *node) {
+	if len(t.news) > 2*len(t.list) {
+		t.news = slices.DeleteFunc(t.news, func(c nodeChange) bool {
+			return !c.counts() || t.byID[c.node.id] != c.node // or the node is forgotten
+		})
+	}
+	t.lastNews++
+	n.news = t.lastNews
+	t.news = append(t.news, nodeChange{n, n.news})
+}
+
+// counts reports whether a change is the last one of its node.
+func (c *nodeChange) counts() bool { return c.node.news == c.number }
+
+// newsAfter returns reports of the nodes that have changed after the change of a number, those first that changed
+// first: mostNews at most. last is the number of the last change that they include.
+func (t *nodeTable) newsAfter(number int64) (list []wire.NodeReport, last int64) {
+	at, _ := slices.BinarySearchFunc(t.news, number+1, func(c nodeChange, want int64) int {
+		return cmp.Compare(c.number, want)
+	})
+	for ; at < len(t.news) && len(list) < mostNews; at++ {
+		c := &t.news[at]
+		if number = c.number; c.counts() {
+			list = append(list, c.node.tell())
+		}
+	}
+	return list, number
 }
 
 // bySched compares nodes by their IDs in the core.
@@ -89,7 +127,7 @@ func (t *nodeTable) forget(n *node) {
 		if a := app.current(); a != nil {
 			delete(a.dues.tokens, n)
 			if !app.over && !a.ended() {
-				app.nodeCame(n) // its id will be another node's
+				app.reask(map[string]bool{n.id.Host: true, n.rack: false}) // its id will be another node's
 			}
 		}
 	}

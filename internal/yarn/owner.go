@@ -197,6 +197,7 @@ func (o *owner) turn(batch []*call) {
 			c.kept = 1
 		}
 	}
+	m.meet()
 	m.step()
 	number := m.saves.flush()
 	active := m.config.Kept.Active.held()

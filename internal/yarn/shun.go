@@ -52,7 +52,8 @@ func (app *application) shun(n *node) {
 	app.m.step()
 }
 
-// excluded returns the nodes on which no ApplicationMaster of the application is started, sorted.
+// excluded returns the nodes on which no ApplicationMaster of the application is started, sorted; nil if no other node
+// is left that is large enough for one.
 func (app *application) excluded() (ids []sched.NodeID) {
 	for n, then := range app.shunned {
 		if n.registration == then && n.fresh() {
@@ -65,16 +66,26 @@ func (app *application) excluded() (ids []sched.NodeID) {
 		}
 	}
 	slices.Sort(ids)
-	if ids = slices.Compact(ids); int32(len(ids)) >= app.m.nodes.ready {
+	if ids = slices.Compact(ids); len(ids) == 0 || !app.canStartBeside(ids) {
 		return nil
 	}
-	if g := app.near(); g != nil && !g.relax { // it may be started on a few nodes only
-		spared := func(id sched.NodeID) bool { return !slices.Contains(ids, id) }
-		if !slices.ContainsFunc(g.only(&app.m.nodes), spared) {
-			return nil
-		}
-	}
 	return ids
+}
+
+// canStartBeside reports whether an ApplicationMaster of the application may be started on a node that is large enough
+// and not one of ids, which are sorted. It looks at nodes until it finds one.
+func (app *application) canStartBeside(ids []sched.NodeID) bool {
+	t, sizes := &app.m.nodes, &app.m.config.Sizes
+	size, _ := app.submission.MasterResource()
+	wants := sizes.amount(sizes.normal(size))
+	fits := func(n *node) bool {
+		_, not := slices.BinarySearch(ids, n.sched)
+		return !not && n.fresh() && wants.FitsIn(sizes.amount(n.capacity))
+	}
+	if g := app.near(); g != nil && !g.relax { // it may be started on a few nodes only
+		return slices.ContainsFunc(g.only(t), func(id sched.NodeID) bool { return fits(t.list[id-1]) })
+	}
+	return slices.ContainsFunc(t.list, fits)
 }
 
 // place tells the core where the next ApplicationMaster may be started.
@@ -102,14 +113,21 @@ func (app *application) starting() bool {
 	return !app.over && (a == nil || a.ended())
 }
 
-// retry tells the core again where ApplicationMasters that wait may be started, because nodes have changed. It costs
-// nothing where no launch failed.
+// retry notes that the core must be told again where ApplicationMasters that wait may be started, because nodes have
+// changed. It costs nothing where no launch failed.
 func (t *appTable) retry(m *manager) {
 	wary := t.wary > 0 || m.live.shunned.count > 0
-	if !wary && !t.retold {
+	t.again = t.again || wary || t.retold
+	t.retold = wary
+}
+
+// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once before a Step,
+// however many have.
+func (t *appTable) placeAgain() {
+	if !t.again {
 		return
 	}
-	t.retold = wary
+	t.again = false
 	for _, app := range t.list {
 		if app.starting() {
 			app.place()

@@ -236,3 +236,49 @@ func TestDeadNodeHoldsUpNoLaunch(t *testing.T) {
 		}
 	}
 }
+
+// A failed launch does not exclude the only node that is large enough for the ApplicationMaster: it is tried there
+// again, and does not wait for ever beside smaller nodes.
+func TestFailedLaunchOnTheOnlyLargeNode(t *testing.T) {
+	f := newFleet(t, 3)
+	f.do(func(m *manager) (answer, error) {
+		q := registration(9, wire.Resource{Memory: 16384, VCores: 8})
+		return tracker{m}.register(q, &net.TCPAddr{})
+	})
+	large := f.m.nodes.list[3]
+	app, err := f.submit(func(s *wire.Submission) { s.Resource = &wire.Resource{Memory: 8192, VCores: 1} })
+	if err != nil || app.current().master.node != large {
+		t.Fatalf("%+v, %v", app, err)
+	}
+	f.orders[0].done(fmt.Errorf("reach node: %w", errSilent))
+	if f.f.turn(nil); len(app.attempts) != 2 || app.current().master.node != large {
+		t.Errorf("%d attempts, the last on %s", len(app.attempts), app.current().master.node.name)
+	}
+}
+
+// When many nodes fall silent at once, the core is told once where each ApplicationMaster that waits may be started,
+// and not once a node.
+func TestManyNodesFallSilent(t *testing.T) {
+	f := newFleet(t, 100)
+	f.submitOne(false)
+	f.orders[0].done(errors.New("refused")) // so that nodes are excluded at all
+	const waiting = 20
+	for range waiting {
+		if app, err := f.submit(func(s *wire.Submission) {
+			s.Resource = &wire.Resource{Memory: 8192, VCores: 1} // more than a node has
+		}); err != nil || app.current() != nil {
+			t.Fatalf("%+v, %v", app, err)
+		}
+	}
+	f.now = f.now.Add(time.Minute)
+	f.f.turn(nil)
+	told := 0
+	for i := range f.m.core.Events {
+		if f.m.core.Events[i].Kind == sched.AsksChanged {
+			told++
+		}
+	}
+	if f.m.nodes.ready != 0 || told != waiting {
+		t.Errorf("%d nodes beat, and the core is told %d times, want %d", f.m.nodes.ready, told, waiting)
+	}
+}

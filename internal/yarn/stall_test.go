@@ -89,17 +89,88 @@ func TestNodesThatComeAndAsks(t *testing.T) {
 			if _, err := (tracker{m}).register(q, &net.TCPAddr{}); err != nil {
 				t.Error(err)
 			}
-			told := 0
-			for _, e := range m.events {
-				if e.Kind == sched.AsksChanged {
-					told++
-				}
-			}
+			told := m.tellsOfAsks()
 			if want == 0 && host == "a" || told != want {
 				t.Errorf("a node on %s: the core is told of %d asks, want %d", host, told, want)
 			}
 			return nil, nil
 		})
+	}
+}
+
+// tellsOfAsks ends what has come in a turn, and counts the changes of asks that the core will be told.
+func (m *manager) tellsOfAsks() (told int) {
+	m.meet()
+	for _, e := range m.events {
+		if e.Kind == sched.AsksChanged {
+			told++
+		}
+	}
+	return told
+}
+
+// However many nodes come in a turn, asks that name their hosts are told again once. Those that name a rack that has
+// nodes already, and will do with others, need not be, nor any if a node comes back.
+func TestManyNodesThatComeAndAsks(t *testing.T) {
+	f := newFew(t)
+	list := []string{"/one 9 true", DefaultRack + " 9 true", "* 60 true"}
+	for i := range 50 {
+		list = append(list, fmt.Sprintf("h%d 1 true", i))
+	}
+	f.allocate(asks(list...))
+	come := func(m *manager, host string) {
+		q := registration(7, wire.Resource{Memory: 512, VCores: 1})
+		q.Node.Host = host
+		if _, err := (tracker{m}).register(q, &net.TCPAddr{}); err != nil {
+			t.Error(err)
+		}
+	}
+	f.do(func(m *manager) (answer, error) {
+		for i := range 50 {
+			come(m, fmt.Sprint("h", i))
+		}
+		if told := m.tellsOfAsks(); told != 1 {
+			t.Errorf("50 nodes come at once: the core is told %d times", told)
+		}
+		return nil, nil
+	})
+	on := f.allocate(&wire.AllocateRequest{})
+	if len(on) != 50 || !slices.Contains(on, "h49") {
+		t.Errorf("containers on %d of the 50 hosts that were asked for: %v", len(on), on)
+	}
+	f.do(func(m *manager) (answer, error) {
+		come(m, "elsewhere") // in DefaultRack
+		if told := m.tellsOfAsks(); told != 0 {
+			t.Errorf("a node in a rack that will do with others: the core is told %d times", told)
+		}
+		n := m.nodes.list[len(m.nodes.list)-2]
+		n.gone(wire.NodeShutdown)
+		m.step()
+		come(m, n.id.Host)
+		if told := m.tellsOfAsks(); told != 0 {
+			t.Errorf("a node comes back: the core is told %d times", told)
+		}
+		return nil, nil
+	})
+}
+
+// An application may ask for thousands of hosts. A list of applications does not go through them.
+func TestManyPlacesInLists(t *testing.T) {
+	f := newFew(t)
+	for _, hosts := range []int{5, 5000} {
+		list := []string{"* 10000 true"}
+		for i := range hosts {
+			list = append(list, fmt.Sprintf("host%d 1 true", i))
+		}
+		f.allocate(asks(list...))
+		got := requestsOf(f.master.app)
+		want := 1 + hosts
+		if want > mostRequests {
+			want = 1
+		}
+		if len(got) != want || got[0].Place != wire.Anywhere {
+			t.Errorf("of %d hosts, %d requests are told, want %d: %.200v", hosts, len(got), want, got)
+		}
 	}
 }
 

@@ -98,6 +98,7 @@ type node struct {
 	registration int32  // number of its latest, from 1: tokens of earlier ones are not valid
 	patience     *alarm // the latest end of a graceful decommission
 	doing        doing
+	news         int64 // number of its last change of which ApplicationMasters are told; zero: there was none
 
 	containers []*container            // that have not ended, in no order
 	last       *wire.HeartbeatResponse // the last reply, to be sent again if it was lost
@@ -235,7 +236,7 @@ type dues struct {
 	wanted    []wire.ContainerID // containers that the core wants back
 	resized   []resized
 	refused   []wire.UpdateError
-	updated   map[*node]bool
+	news      int64               // number of the last change of a node that the ApplicationMaster was told of
 	tokens    map[*node]nodeToken // the tokens for nodes that the ApplicationMaster has
 	key       int32               // number of the key that signed its own token
 	last      *wire.AllocateResponse
@@ -245,14 +246,6 @@ type dues struct {
 // nodeToken says which token an ApplicationMaster has for a node. A new key, or a new registration of the node, makes
 // another token necessary.
 type nodeToken struct{ key, registration int32 }
-
-// changed notes that the next answer must report node n, however often n has changed until then.
-func (d *dues) changed(n *node) {
-	if d.updated == nil {
-		d.updated = map[*node]bool{}
-	}
-	d.updated[n] = true
-}
 
 func (a *attempt) ended() bool {
 	return a.state == wire.AttemptFinished || a.state == wire.AttemptFailed || a.state == wire.AttemptKilled
@@ -330,8 +323,23 @@ type nodeTable struct {
 	hosts    hostSet                   // hosts that may have NodeManagers
 	widest   sched.Resources           // of each kind the most that a node has, unless changed
 	changed  bool                      // a node has come or left, or has another size: widest is out of date
+	came     map[string]bool           // hosts and racks of nodes that were added since meet; see application.reask
+	news     []nodeChange              // in the order of their numbers
+	lastNews int64                     // number of the last change
 	up       int32                     // how many nodes the core has
 	ready    int32                     // how many nodes may get containers
+}
+
+// An endedApp is what is remembered of an application that is not reported any more: its queue, and how it ended.
+type endedApp struct {
+	queue string
+	state wire.AppState
+}
+
+// A nodeChange says that ApplicationMasters must be told of a node. Changes are numbered from 1.
+type nodeChange struct {
+	node   *node
+	number int64
 }
 
 // An appTable finds applications.
@@ -348,6 +356,7 @@ type appTable struct {
 	held    int64 // bytes of the submissions of applications that are not over
 	wary    int   // how many applications that are not over shun nodes
 	retold  bool  // the core was told of shunned nodes at the last change of nodes
+	again   bool  // before the next Step the core must be told where ApplicationMasters that wait may be started
 }
 
 // A leaseTable finds containers by the core's attempts. It is indexed by the attempts' slots.

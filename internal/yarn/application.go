@@ -154,6 +154,14 @@ func (app *application) exhausted() {
 	app.end(wire.AppFailed, outcome{wire.Failed, why})
 }
 
+// kill ends the application as killed. It does nothing if the ApplicationMaster has said that the application is over,
+// as in Hadoop: what was reported as FINISHED stays that.
+func (app *application) kill(why string) {
+	if app.state != wire.AppFinished {
+		app.end(wire.AppKilled, outcome{wire.Killed, why})
+	}
+}
+
 // end ends the application: its containers are ended, and the nodes that had a container of it are told.
 func (app *application) end(state wire.AppState, o outcome) {
 	if app.over {
@@ -358,16 +366,8 @@ func (app *application) expire(at time.Time) {
 		return
 	}
 	app.lifetime.alarm = app.m.live.at(at, func() {
-		app.end(
-			wire.AppKilled,
-			outcome{
-				wire.Killed,
-				fmt.Sprintf(
-					"Application %s is killed by ResourceManager as it has exceeded the lifetime period.",
-					app.id,
-				),
-			},
-		)
+		app.kill(fmt.Sprintf("Application %s is killed by ResourceManager as it has exceeded the lifetime period.",
+			app.id))
 	})
 }
 

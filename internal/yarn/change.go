@@ -114,7 +114,7 @@ func (u client) failAttempt(q *wire.AttemptRequest) (answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a == a.app.current() && !a.app.over {
+	if a == a.app.current() && !a.app.over && a.state != wire.AttemptFinishing {
 		a.fail(fmt.Sprintf("Attempt failed by user %s.", u.user))
 	}
 	return nil, nil

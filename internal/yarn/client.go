@@ -195,7 +195,7 @@ func (u client) kill(from net.Addr, q *wire.KillRequest) (answer, error) {
 	if q.Diagnostics != "" {
 		why += " with diagnostic message: " + cut(q.Diagnostics, mostDiagnostics)
 	}
-	app.end(wire.AppKilled, outcome{wire.Killed, why})
+	app.kill(why)
 	return reply(&wire.KillResponse{Done: true})
 }
 

@@ -1,7 +1,10 @@
 package yarn
 
 import (
+	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -83,5 +86,58 @@ func TestProgressOfKilled(t *testing.T) {
 		if r := app.report(); r.State != wire.AppKilled || r.Progress > 0 != started {
 			t.Errorf("started: %v; it is %v with progress %v", started, r.State, r.Progress)
 		}
+	}
+}
+
+// What an ApplicationMaster has said to be over stays FINISHED, as in Hadoop: neither a kill, nor the end of its
+// lifetime, nor a failure that a user wants changes that before the ApplicationMaster's process has ended.
+func TestWhatIsOverIsNotKilled(t *testing.T) {
+	for name, try := range map[string]func(f *few, app *application){
+		"a kill": func(f *few, app *application) {
+			r, err := f.do(func(m *manager) (answer, error) {
+				return client{m, "user"}.kill(nil, &wire.KillRequest{ID: app.id})
+			})
+			if err != nil || !r.(*wire.KillResponse).Done {
+				t.Errorf("the kill is answered by %+v, %v", r, err)
+			}
+		},
+		"a kill by REST": func(f *few, app *application) {
+			r := httptest.NewRequest(http.MethodPut, "/", nil)
+			r.SetPathValue("app", app.id.String())
+			f.do(func(m *manager) (answer, error) {
+				b, err := rest{m, "user", r}.kill()
+				if text, _ := json.Marshal(b.value); err != nil || string(text) != `{"state":"FINISHED"}` {
+					t.Errorf("REST answers %s, %v", text, err)
+				}
+				return nil, nil
+			})
+		},
+		"its lifetime": func(f *few, app *application) {
+			f.now = f.now.Add(time.Minute + time.Second)
+			f.f.turn(nil)
+		},
+		"a failed attempt": func(f *few, app *application) {
+			f.do(func(m *manager) (answer, error) {
+				return client{m, "user"}.failAttempt(&wire.AttemptRequest{ID: app.current().id})
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFew(t)
+			app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.Lifetime = 60 })]
+			reportsMaster(f, app)
+			registersMaster(f, app)
+			f.do(func(m *manager) (answer, error) {
+				return master{m, app.current()}.finish(&wire.FinishMasterRequest{Final: wire.Succeeded})
+			})
+			if try(f, app); app.state != wire.AppFinished || app.over {
+				t.Errorf("it is %v, over: %v", app.state, app.over)
+			}
+			f.ends(app)
+			if r := app.report(); !app.over || r.State != wire.AppFinished || r.Final != wire.Succeeded ||
+				len(app.attempts) != 1 || app.current().state != wire.AttemptFinished {
+				t.Errorf("when its process has ended: %+v, %d attempts", r, len(app.attempts))
+			}
+		})
 	}
 }

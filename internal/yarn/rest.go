@@ -696,6 +696,6 @@ func (q rest) kill() (body, error) {
 		q.m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
 		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
 	}
-	app.end(wire.AppKilled, outcome{wire.Killed, "Application " + app.id.String() + " was killed by user " + user})
+	app.kill("Application " + app.id.String() + " was killed by user " + user)
 	return stateBody(app), nil
 }

@@ -88,12 +88,20 @@ func (n *node) resize(to wire.Resource) {
 	n.offer()
 }
 
-// decommission decommissions the node: at once, or gracefully if patience is above zero. Then the node ends when no
-// container runs there any more, at the latest after patience, and gets no containers until then.
+// idle reports whether the node is needed no more: no container runs there, and no application that lives had one there.
+// Such an application may still read what its containers have left on the node, as reduces read the output of maps.
+// O(applications).
+func (n *node) idle() bool {
+	return len(n.containers) == 0 &&
+		!slices.ContainsFunc(n.m.apps.list, func(app *application) bool { return app.nodes[n] })
+}
+
+// decommission decommissions the node: at once, or gracefully if patience is above zero. Then the node ends when it is
+// idle, at the latest after patience, and gets no containers until then.
 func (n *node) decommission(patience time.Duration) {
 	switch {
 	case n.state != wire.NodeRunning && n.state != wire.NodeUnhealthy && n.state != wire.NodeDecommissioning:
-	case patience <= 0 || len(n.containers) == 0:
+	case patience <= 0 || n.idle():
 		n.gone(wire.NodeDecommissioned)
 	case n.state == wire.NodeUnhealthy: // no container runs there
 		n.gone(wire.NodeDecommissioned)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -222,5 +223,140 @@ func TestContainersAreSpread(t *testing.T) {
 		}
 		invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
 		c.clean(id)
+	}
+}
+
+// exclude has an operator exclude hosts, gracefully; patience is in seconds, and -1 is the configured one.
+func (f *few) exclude(patience int32, hosts ...string) {
+	f.do(func(m *manager) (answer, error) {
+		q := &wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: patience}
+		return admin{m, "root"}.refreshNodes(Hosts{Excluded: hosts}, q), nil
+	})
+}
+
+// runOn has a container of the unmanaged application run on a host, and returns it.
+func (f *few) runOn(host string) *container {
+	f.t.Helper()
+	f.allocate(asks(host+" 1 true", "* 1 false"))
+	list := f.master.own()
+	c := list[len(list)-1]
+	f.report(c, wire.ContainerRunning)
+	if c.node.id.Host != host || c.state != running {
+		f.t.Fatalf("the container is on %s, in state %d", c.node.id.Host, c.state)
+	}
+	return c
+}
+
+// report has the node of a container report it in a state.
+func (f *few) report(c *container, state wire.ContainerState) {
+	q := &wire.HeartbeatRequest{Status: wire.NodeStatus{Node: c.node.id, Health: wire.Health{OK: true},
+		Containers: []wire.ContainerStatus{{ID: c.id, State: state}}}}
+	if last := c.node.last; last != nil {
+		q.Status.ResponseID = last.ResponseID
+	}
+	f.do(func(m *manager) (answer, error) { return tracker{m}.heartbeat(q) })
+}
+
+// A node that is decommissioned gracefully may register again, as its NodeManager does when it was told to, or was
+// started again: what runs there goes on. Another NodeManager of that host may not.
+func TestLeavingNodeRegistersAgain(t *testing.T) {
+	f := newFew(t)
+	c := f.runOn("a")
+	n := c.node
+	f.exclude(-1, "a")
+	register := func(port int32) wire.NodeAction {
+		q := &wire.RegisterNodeRequest{Node: wire.NodeID{Host: "a", Port: port}, Resource: n.capacity,
+			Containers: []wire.NodeContainer{{ID: c.id, State: wire.ContainerRunning, Resource: c.resource}}}
+		r, _ := f.do(func(m *manager) (answer, error) { return tracker{m}.register(q, &net.TCPAddr{}) })
+		return r.(*wire.RegisterNodeResponse).Action
+	}
+	if got := register(n.id.Port); got != wire.NodeNormal || n.state != wire.NodeDecommissioning || c.state != running {
+		t.Errorf("it is answered by %d, the node is in state %d, its container in %d", got, n.state, c.state)
+	}
+	if got := f.allocate(asks("a 1 true", "* 1 false")); len(got) > 0 {
+		t.Errorf("it gets containers: %v", got)
+	}
+	if got := register(99); got != wire.NodeActShutdown {
+		t.Errorf("another one of its host is answered by %d", got)
+	}
+}
+
+// A node that is decommissioned gracefully stays while an application lives that had a container there: reduces read
+// the output of maps that have ended. It leaves with the end of the application, or when patience is over.
+func TestLeavingNodeWaitsForApplications(t *testing.T) {
+	for _, killed := range []bool{true, false} {
+		f := newFew(t)
+		c := f.runOn("a")
+		n := c.node
+		f.report(c, wire.ContainerComplete)
+		f.exclude(60, "a", "b") // b has had no container
+		if b := f.m.nodes.list[1]; b.state != wire.NodeDecommissioned || n.state != wire.NodeDecommissioning {
+			t.Fatalf("the node without containers is in state %d, the other in %d", b.state, n.state)
+		}
+		f.beatNode(n)
+		if n.state != wire.NodeDecommissioning {
+			t.Errorf("while the application lives, the node is in state %d", n.state)
+		}
+		if killed {
+			f.do(func(m *manager) (answer, error) {
+				return client{m, "user"}.kill(nil, &wire.KillRequest{ID: f.master.app.id})
+			})
+			f.beatNode(n)
+		} else {
+			f.now = f.now.Add(61 * time.Second)
+			f.f.turn(nil)
+		}
+		if n.state != wire.NodeDecommissioned {
+			t.Errorf("killed %v: the node is in state %d in the end", killed, n.state)
+		}
+	}
+}
+
+// An ApplicationMaster is told of nodes that have changed, a bounded number in an answer, each node once however often
+// it has changed until then, in its last state. What is kept of changes does not grow with them.
+func TestNewsOfNodesComeInParts(t *testing.T) {
+	f := newFew(t)
+	f.allocate(&wire.AllocateRequest{}) // hears of a, b and c, if it was not there when they came
+	const count = 2*mostNews + 50
+	for i := range int32(count) {
+		f.join("h", i+1)
+	}
+	leave := func(n *node) {
+		f.do(func(m *manager) (answer, error) {
+			return tracker{m}.unregister(&wire.UnregisterNode{Node: n.id})
+		})
+	}
+	last := f.m.nodes.list[len(f.m.nodes.list)-1]
+	leave(last)
+	seen := map[wire.NodeID]int{}
+	for range 4 {
+		f.allocate(&wire.AllocateRequest{})
+		news := f.master.dues.last.UpdatedNodes
+		if len(news) > mostNews {
+			t.Errorf("%d nodes in an answer", len(news))
+		}
+		for _, r := range news {
+			seen[r.ID]++
+			if want := wire.NodeRunning; seen[r.ID] > 1 || r.State != want && r.ID != last.id {
+				t.Errorf("node %s is told of %d times, in state %d", r.ID, seen[r.ID], r.State)
+			}
+			if r.ID == last.id && r.State != wire.NodeShutdown {
+				t.Errorf("the node that has left is told of in state %d", r.State)
+			}
+		}
+	}
+	if len(seen) != count {
+		t.Errorf("%d nodes are told of, want %d", len(seen), count)
+	}
+	for range 10 * count {
+		f.join("h", count)
+		leave(last)
+	}
+	f.allocate(&wire.AllocateRequest{})
+	if news := f.master.dues.last.UpdatedNodes; len(news) != 1 || news[0].State != wire.NodeShutdown {
+		t.Errorf("of a node that came and left again and again is told: %+v", news)
+	}
+	if most := 2*len(f.m.nodes.list) + 1; len(f.m.nodes.news) > most {
+		t.Errorf("%d changes are kept, want %d at most", len(f.m.nodes.news), most)
 	}
 }

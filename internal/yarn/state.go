@@ -72,8 +72,8 @@ type counts struct {
 // A node is a NodeManager. Its states are those that are reported:
 //
 //	registers ─▶ RUNNING ◀─▶ UNHEALTHY        as its own checks say
-//	             RUNNING ─▶ DECOMMISSIONING ─▶ DECOMMISSIONED    excluded; gracefully: when nothing
-//	                                                             runs there any more
+//	             RUNNING ─▶ DECOMMISSIONING ─▶ DECOMMISSIONED    excluded; gracefully: when no application that
+//	                                                             lives needs it any more
 //	             any of these ─▶ LOST          silent for too long
 //	             any of these ─▶ SHUTDOWN      it said that it ends
 //

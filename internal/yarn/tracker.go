@@ -133,13 +133,14 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 
 // refuses returns the reason why a NodeManager may not join; "": it may.
 func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
-	s := t.m.config.Sizes
+	s, known := t.m.config.Sizes, t.m.nodes.byID[q.Node]
+	leaving := known != nil && known.state == wire.NodeDecommissioning // it may register again, and stays that
 	switch {
 	case !wellNamed(q.Node.Host):
 		return fmt.Sprintf("NodeManager from %.300q: its host must be named by %s", q.Node.Host, nameRule)
-	case t.m.nodes.byID[q.Node] == nil && len(t.m.nodes.list)-t.m.nodes.gone.count >= mostNodes:
+	case known == nil && len(t.m.nodes.list)-t.m.nodes.gone.count >= mostNodes:
 		return fmt.Sprintf("NodeManager from %s: there are %d already, which is the most", q.Node.Host, mostNodes)
-	case !t.m.nodes.hosts.allows(q.Node.Host):
+	case !t.m.nodes.hosts.allows(q.Node.Host) && !leaving:
 		return fmt.Sprintf("Disallowed NodeManager from %s, sending SHUTDOWN signal to the NodeManager.", q.Node.Host)
 	case q.Resource.Memory < s.MinMemory || q.Resource.VCores < s.MinVCores:
 		return fmt.Sprintf(
@@ -309,7 +310,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 	n.beats()
 	n.checked(&q.Status)
 	n.reports(q)
-	if n.state == wire.NodeDecommissioning && len(n.containers) == 0 {
+	if n.state == wire.NodeDecommissioning && n.idle() {
 		n.gone(wire.NodeDecommissioned)
 		return reply(&wire.HeartbeatResponse{Action: wire.NodeActShutdown, Diagnostics: "decommissioned"})
 	}

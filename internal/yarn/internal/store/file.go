@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -78,16 +79,22 @@ func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
 		errors.Is(err, bolterr.ErrVersionMismatch):
 		return nil, nil, &damage{fmt.Errorf("%s: %w", path, err)}
 	case err != nil:
-		info, missing := os.Stat(path)
-		if missing == nil && info.Mode().IsRegular() && !errors.Is(err, fs.ErrPermission) {
-			return nil, nil, &damage{fmt.Errorf("%s: %w", path, err)}
-		}
-		return nil, nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, nil, failed(path, err)
 	}
 	if found, err = readAll(db); err != nil {
 		err = errors.Join(err, db.Close())
 	}
 	return db, found, err
+}
+
+// failed returns why the file cannot be opened. What the operating system refuses, such as a lock, memory or one more
+// open file, is no damage: the file is as it was, and must not be set aside.
+func failed(path string, err error) error {
+	info, missing := os.Stat(path)
+	if missing == nil && info.Mode().IsRegular() && !errors.As(err, new(syscall.Errno)) {
+		return &damage{fmt.Errorf("%s: %w", path, err)}
+	}
+	return fmt.Errorf("open %s: %w", path, err)
 }
 
 // readAll reads the values, and checks that no page of the file is used twice. It writes only where the file is new or

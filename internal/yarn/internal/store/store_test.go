@@ -2,11 +2,14 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -191,5 +194,28 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := os.Stat(path); err != nil {
 		t.Errorf("the file is not there any more: %v", err)
+	}
+}
+
+// A file that cannot be opened because the operating system refuses something is not taken for damaged: it would be set
+// aside, and the next start would know nothing of what it holds.
+func TestWhatIsNoDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rm.db")
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		err     error
+		damaged bool
+	}{
+		{&fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE}, false},
+		{syscall.ENOMEM, false},
+		{fmt.Errorf("mmap: %w", syscall.EIO), false},
+		{errors.New("file size too small 3"), true},
+	} {
+		if err := failed(path, c.err); errors.As(err, new(*damage)) != c.damaged || !errors.Is(err, c.err) && !c.damaged ||
+			!strings.Contains(err.Error(), path) {
+			t.Errorf("%v: %v, damaged %v", c.err, err, !c.damaged)
+		}
 	}
 }

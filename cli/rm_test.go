@@ -143,6 +143,7 @@ func TestManagerChecks(t *testing.T) {
 		{"yarn.resourcemanager.scheduler.class", java + "fair.FairScheduler", "--policy=srpt", statusOK, "policy srpt"},
 		{"hadoop.security.authentication", "kerberos", "", statusFailed, "hadoop.security.authentication is kerberos"},
 		{"hadoop.security.authentication", "kerberos", "--insecure", statusOK, "policy capacity"},
+		{"yarn.resourcemanager.nodes.include-path", "hosts.txt", "", statusFailed, "hosts.txt: no such file"},
 	} {
 		dir := t.TempDir()
 		text := "<configuration><property><name>" + c.property + "</name><value>" + c.value +

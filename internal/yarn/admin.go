@@ -54,12 +54,9 @@ func refreshNodes(f *front) rpc.Method {
 		if err := admit(f, c.User); err != nil {
 			return nil, err
 		}
-		var hosts Hosts
-		if f.config.Hosts != nil {
-			var err error
-			if hosts, err = f.config.Hosts(); err != nil {
-				return nil, rpc.Errorf(classYARN, "read which hosts may have NodeManagers: %v", err)
-			}
+		hosts, err := f.config.hosts()
+		if err != nil {
+			return nil, rpc.Errorf(classYARN, "%v", err)
 		}
 		return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshNodes(hosts, q), nil })
 	})

@@ -102,6 +102,9 @@ type Shown struct {
 	Properties []Property // of the files, without the values of secrets
 	// Collects says whether NodeManagers collect the logs of applications (yarn.log-aggregation-enable).
 	Collects bool
+	// AdminsOnly says that only administrators may see /conf and /jmx: hadoop.security.instrumentation.requires.admin
+	// is true, and hadoop.security.authorization, without which it does nothing in Hadoop.
+	AdminsOnly bool
 }
 
 // A Property is a property in one of Hadoop's configuration files.
@@ -127,11 +130,25 @@ func (c *Config) Check() error {
 		return errors.New("the state in ZooKeeper holds the keys that sign tokens, and anybody could read it: set " +
 			"hadoop.zk.auth to digest:USER:PASSWORD, or to @FILE with that in it, or start with --insecure")
 	}
-	if len(c.Security.Secured) == 0 || c.Security.Insecure {
-		return nil
+	if len(c.Security.Secured) > 0 && !c.Security.Insecure {
+		return fmt.Errorf("the cluster is secured in a way that is not supported. Set --insecure to "+
+			"start without it, or change\n%s", strings.Join(c.Security.Secured, "\n"))
 	}
-	return fmt.Errorf("the cluster is secured in a way that is not supported. Set --insecure to "+
-		"start without it, or change\n%s", strings.Join(c.Security.Secured, "\n"))
+	if _, _, err := c.Security.mechanisms(); err != nil {
+		return err
+	}
+	_, err := c.hosts()
+	return err
+}
+
+// hosts reads which hosts may have NodeManagers.
+func (c *Config) hosts() (h Hosts, err error) {
+	if c.Hosts != nil {
+		if h, err = c.Hosts(); err != nil {
+			return h, fmt.Errorf("read which hosts may have NodeManagers: %w", err)
+		}
+	}
+	return h, nil
 }
 
 // Addresses are the addresses at which the protocols are served, host:port. Hadoop's ports are 8031 for NodeManagers

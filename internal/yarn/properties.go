@@ -249,14 +249,32 @@ func (p *properties) fail(name, want string) {
 	p.wrong = append(p.wrong, wrong)
 }
 
-// secret matches the names of properties whose values are not shown (hadoop.security.sensitive-config-keys).
-var secret = regexp.MustCompile(`(?i)(secret|password|credential|token|\.key$|account\.key)`)
+// secret matches the names of properties whose values are never shown: Hadoop's default of sensitiveKeys, and the
+// password for ZooKeeper, which has the keys that sign tokens.
+var secret = regexp.MustCompile(`(?i)(secret|password|credential|token|oauth|keystore\.pass|\.key$|account\.key|zk.*auth$)`)
 
-// said returns all properties, sorted by name. If a name matches secret, the value is replaced by "<redacted>".
+// sensitiveKeys is the property with further patterns of such names, between commas and spaces.
+const sensitiveKeys = "hadoop.security.sensitive-config-keys"
+
+// hidden returns the patterns of names whose values are not shown.
+func (p *properties) hidden() []*regexp.Regexp {
+	list := []*regexp.Regexp{secret}
+	for _, text := range strings.FieldsFunc(p.text(sensitiveKeys, ""), func(r rune) bool { return r == ',' || r <= ' ' }) {
+		one, err := regexp.Compile(text)
+		if err != nil { // Java's patterns can more: no value is shown, rather than one too many
+			one = regexp.MustCompile("")
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// said returns all properties, sorted by name. The values of names that are hidden are replaced by "<redacted>".
 func (p *properties) said() (list []Property) {
+	hidden := p.hidden()
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		one := p.values[name]
-		if secret.MatchString(name) {
+		if slices.ContainsFunc(hidden, func(e *regexp.Regexp) bool { return e.MatchString(name) }) {
 			one.value = "<redacted>"
 		}
 		list = append(list, Property{name, one.value, one.final, filepath.Base(one.file)})

@@ -51,10 +51,19 @@ func servePages(mux *http.ServeMux, f *front) {
 		w.Header().Set("Content-Type", "text/plain;charset=utf-8")
 		io.WriteString(w, "I am Active!")
 	})
-	mux.HandleFunc("GET /conf", func(w http.ResponseWriter, r *http.Request) {
+	forAdmins := func(page http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if user := visitor(r); f.config.Shown.AdminsOnly && admit(f, user) != nil {
+				http.Error(w, "User "+user+" is unauthorized to access this page.", http.StatusForbidden)
+				return
+			}
+			page(w, r)
+		}
+	}
+	mux.HandleFunc("GET /conf", forAdmins(func(w http.ResponseWriter, r *http.Request) {
 		confPage(f.config.Shown.Properties, w, r)
-	})
-	mux.HandleFunc("GET /jmx", func(w http.ResponseWriter, r *http.Request) {
+	}))
+	mux.HandleFunc("GET /jmx", forAdmins(func(w http.ResponseWriter, r *http.Request) {
 		var beans []any
 		f.look(func(m *manager) { beans = beansOf(m) })
 		var memory runtime.MemStats

@@ -37,11 +37,9 @@ func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	if err != nil {
 		return nil, err
 	}
-	var hosts Hosts
-	if c.Hosts != nil {
-		if hosts, err = c.Hosts(); err != nil {
-			return nil, fmt.Errorf("read which hosts may have NodeManagers: %w", err)
-		}
+	hosts, err := c.hosts()
+	if err != nil {
+		return nil, err
 	}
 	for _, at := range []struct{ what, address string }{
 		{"NodeManagers", c.Addresses.Tracker}, {"ApplicationMasters", c.Addresses.Master},

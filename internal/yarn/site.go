@@ -32,6 +32,8 @@ func Site(dir string) (config Config, notes []string, err error) {
 	config = p.config(dir)
 	config.Shown.Properties = p.said()
 	config.Shown.Collects = p.yes("yarn.log-aggregation-enable", false)
+	config.Shown.AdminsOnly = p.yes("hadoop.security.instrumentation.requires.admin", false) &&
+		p.yes(authorization, false)
 	if config.Sizes.Nodes, err = nodeSizes(dir); err != nil {
 		return config, nil, err
 	}
@@ -43,9 +45,9 @@ func Site(dir string) (config Config, notes []string, err error) {
 			fmt.Sprintf("%s: access lists of queues: of no effect, as yarn.acl.enable is not true", dir),
 		)
 	}
+	more = append(more, p.services(dir, &config.Security)...)
 	if mapping := p.text("hadoop.security.group.mapping", ""); mapping != "" &&
-		!strings.Contains(mapping, "UnixGroups") &&
-		(config.Access.Lists || len(config.Access.Admins.Groups) > 0) {
+		!strings.Contains(mapping, "UnixGroups") && config.groupsMatter() {
 		more = append(
 			more,
 			fmt.Sprintf(
@@ -58,8 +60,17 @@ func Site(dir string) (config Config, notes []string, err error) {
 	}
 	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
 	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }
-	more = append(more, p.services(dir, &config.Security)...)
 	return config, append(p.notes(), more...), errors.Join(p.wrong...)
+}
+
+// groupsMatter reports whether access lists, or those of superusers, may name groups.
+func (c *Config) groupsMatter() bool {
+	for _, one := range c.Access.Superusers {
+		if len(one.For.Groups) > 0 {
+			return true
+		}
+	}
+	return c.Access.Lists || len(c.Access.Admins.Groups) > 0 || c.Security.Services.grouped()
 }
 
 // rereadQueues reads what a folder says of the queues now.
@@ -285,7 +296,25 @@ func (p *properties) secured() (list []string) {
 		file := p.values[one.name].file
 		list = append(list, fmt.Sprintf("%s: %s = %s: must be %s", file, one.name, value, one.open[0]))
 	}
+	for class := range strings.SplitSeq(p.text(webFilters, ""), ",") {
+		if class = strings.TrimSpace(class); class != "" && !slices.Contains(openFilters, class) {
+			list = append(list, fmt.Sprintf("%s: %s has %s: must be among %s", p.values[webFilters].file, webFilters,
+				class, strings.Join(openFilters, ", ")))
+		}
+	}
 	return list
+}
+
+// webFilters lists the filters of Hadoop's web servers. Another one than openFilters may be what lets callers in.
+const webFilters = "hadoop.http.filter.initializers"
+
+// openFilters are the filters without which REST is no more open than with them: hadoop.http.authentication.type says
+// how callers prove who they are, and answers allow no other origins.
+var openFilters = []string{
+	"org.apache.hadoop.http.lib.StaticUserWebFilter",
+	"org.apache.hadoop.security.AuthenticationFilterInitializer",
+	"org.apache.hadoop.security.authentication.server.ProxyUserAuthenticationFilterInitializer",
+	"org.apache.hadoop.security.HttpCrossOriginFilterInitializer",
 }
 
 // access reads who may do what, queues apart. Where no administrator is said, the user that the ResourceManager

@@ -222,16 +222,19 @@ func TestSenselessNumbers(t *testing.T) {
 // A secured cluster's files start no open ResourceManager, unless the operator says so.
 func TestSecuredFilesAreRefused(t *testing.T) {
 	for line, refused := range map[string]bool{
-		"hadoop.security.authentication=token":                     true,
-		"hadoop.security.authentication=simple":                    false,
-		"hadoop.security.authorization=true":                       false,
-		"hadoop.rpc.protection=privacy":                            false,
-		"hadoop.rpc.protection=authentication,privacy":             false,
-		"hadoop.rpc.protection=authentication":                     false,
-		"hadoop.http.authentication.type=kerberos":                 true,
-		"hadoop.ssl.require.client.cert=true":                      true,
-		"yarn.http.policy=HTTP_AND_HTTPS":                          false,
-		"yarn.authorization-provider=org.apache.ranger.Authorizer": true,
+		"hadoop.security.authentication=token":                                                      true,
+		"hadoop.security.authentication=simple":                                                     false,
+		"hadoop.security.authorization=true":                                                        false,
+		"hadoop.rpc.protection=privacy":                                                             false,
+		"hadoop.rpc.protection=authentication,privacy":                                              false,
+		"hadoop.rpc.protection=authentication":                                                      false,
+		"hadoop.http.authentication.type=kerberos":                                                  true,
+		"hadoop.ssl.require.client.cert=true":                                                       true,
+		"yarn.http.policy=HTTP_AND_HTTPS":                                                           false,
+		"yarn.authorization-provider=org.apache.ranger.Authorizer":                                  true,
+		"hadoop.http.filter.initializers=org.example.SingleSignOn":                                  true,
+		"hadoop.http.filter.initializers=" + openFilters[0] + ", " + openFilters[3]:                 false,
+		"hadoop.http.filter.initializers=" + openFilters[0] + ",org.apache.hadoop.security.Another": true,
 	} {
 		dir := site(t, line)
 		config, _, err := Site(dir)
@@ -276,5 +279,58 @@ func TestWebAddresses(t *testing.T) {
 	}
 	if _, err := WebAddresses(t.TempDir()); err == nil || !strings.Contains(err.Error(), "yarn-site.xml") {
 		t.Errorf("a folder without configuration: %v", err)
+	}
+}
+
+// Values of secrets are not shown: by Hadoop's own patterns of names, by those that the files add, and where the
+// password for ZooKeeper is.
+func TestSecretsAreNotShown(t *testing.T) {
+	const patterns = "hadoop.security.sensitive-config-keys"
+	lines := "a.password=x\nhadoop.zk.auth=digest:rm:x\nyarn.resourcemanager.zk-auth=digest:rm:x\n" +
+		"fs.s3a.access.key=x\nssl.server.keystore.pass=x\nour.salt=x\nplain=x\n"
+	for pattern, want := range map[string]string{
+		"":                      "our.salt plain ",
+		"salt$,nothing":         "plain ",
+		"nothing\n  salt":       "plain ",
+		"(?!a)b":                "", // of Java's patterns, not of Go's
+		"other,\tour\\.salt\\b": "plain ",
+	} {
+		p, _, err := readProperties(site(t, lines), "yarn-site.xml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pattern != "" {
+			p.values[patterns] = property{value: pattern}
+		}
+		shown := ""
+		for _, one := range p.said() {
+			if one.Value == "x" || one.Value == "digest:rm:x" {
+				shown += one.Name + " "
+			}
+		}
+		if shown != want {
+			t.Errorf("with %q, the values of %qare shown, want of %q", pattern, shown, want)
+		}
+	}
+}
+
+// Groups of another source than the operating system are named where lists may name groups, whatever lists they are.
+func TestGroupMappingIsNamed(t *testing.T) {
+	const ldap = "hadoop.security.group.mapping=org.apache.hadoop.security.LdapGroupsMapping\n"
+	for lines, want := range map[string]bool{
+		"":                                    false,
+		"yarn.acl.enable=true":                true,
+		"yarn.admin.acl=root ops":             true,
+		"yarn.admin.acl=root":                 false,
+		"hadoop.proxyuser.oozie.groups=staff": true,
+		"hadoop.proxyuser.oozie.users=ana":    false,
+		"hadoop.security.authorization=true\nsecurity.resourcetracker.protocol.acl=yarn nodes": true,
+		"security.resourcetracker.protocol.acl=yarn nodes":                                     false,
+	} {
+		_, notes, err := Site(site(t, ldap+lines))
+		if said := strings.Contains(strings.Join(notes, "\n"), "LdapGroupsMapping: not understood"); err != nil ||
+			said != want {
+			t.Errorf("%s: %q, %v", lines, notes, err)
+		}
 	}
 }

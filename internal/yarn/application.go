@@ -227,6 +227,9 @@ func jobOutcome(state wire.AppState, final wire.FinalStatus) sched.Outcome {
 	return sched.OK
 }
 
+// kind returns the application's type: YARN if its submission names none, as in Hadoop.
+func (app *application) kind() string { return cmp.Or(app.submission.Type, "YARN") }
+
 // report returns the application's report for clients.
 func (app *application) report() wire.ApplicationReport {
 	r := wire.ApplicationReport{
@@ -234,7 +237,7 @@ func (app *application) report() wire.ApplicationReport {
 		User:        app.user,
 		Queue:       "root." + app.queue,
 		Name:        app.submission.Name,
-		Type:        cmp.Or(app.submission.Type, "YARN"),
+		Type:        app.kind(),
 		State:       app.state,
 		Final:       app.outcome.final,
 		Diagnostics: app.outcome.diagnostics,

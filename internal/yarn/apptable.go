@@ -14,7 +14,7 @@ func newAppTable(timestamp int64) appTable {
 		ids:     appIDs{timestamp: timestamp},
 		byID:    map[wire.ApplicationID]*application{},
 		byJob:   map[sched.JobID]*application{},
-		trimmed: map[wire.AppState]int{},
+		trimmed: map[endedApp]int{},
 		logs:    map[wire.ApplicationID]*collection{},
 	}
 }
@@ -75,10 +75,58 @@ func (t *appTable) trim(keep int) {
 		delete(t.byJob, app.job)
 		t.forgetLogs(app)
 		app.forgotten = true
-		t.trimmed[app.state]++
+		t.trimmed[endedApp{app.queue, app.state}]++
 		app.save()
 		t.gone--
 	}
+}
+
+// A tally counts applications as Hadoop's metrics do. One that waits for its ApplicationMaster to be started is pending,
+// and any other one that lives runs.
+type tally struct{ submitted, pending, running, completed, failed, killed int64 }
+
+func (c *tally) add(state wire.AppState, pending bool, n int64) {
+	c.submitted += n
+	switch {
+	case state == wire.AppFinished:
+		c.completed += n
+	case state == wire.AppFailed:
+		c.failed += n
+	case state == wire.AppKilled:
+		c.killed += n
+	case pending:
+		c.pending += n
+	default:
+		c.running += n
+	}
+}
+
+// tallies counts all applications by the path of their queue and of each queue above it; "" is the root. Applications
+// that are not reported any more count, too. O(applications).
+func (t *appTable) tallies() map[string]*tally {
+	all := map[string]*tally{"": {}}
+	add := func(path string, state wire.AppState, pending bool, n int64) {
+		if all[path] == nil {
+			all[path] = &tally{}
+		}
+		all[path].add(state, pending, n)
+	}
+	addTo := func(queue string, state wire.AppState, pending bool, n int64) {
+		add("", state, pending, n)
+		for i, r := range queue {
+			if r == '.' {
+				add(queue[:i], state, pending, n)
+			}
+		}
+		add(queue, state, pending, n)
+	}
+	for _, app := range t.list {
+		addTo(app.queue, app.state, app.starting(), 1)
+	}
+	for ended, n := range t.trimmed {
+		addTo(ended.queue, ended.state, false, int64(n))
+	}
+	return all
 }
 
 // cleared reports whether the nodes may have forgotten all containers of the application.

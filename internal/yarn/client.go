@@ -239,7 +239,7 @@ func (app *application) passes(q *wire.ApplicationsRequest) bool {
 	if !in(app.times.started, q.Started) || !in(app.times.finished, q.Finished) {
 		return false
 	}
-	return one(q.Types, app.submission.Type) && one(q.Users, app.user) && tagged &&
+	return one(q.Types, app.kind()) && one(q.Users, app.user) && tagged &&
 		(q.Name == "" || q.Name == app.submission.Name) &&
 		(len(q.States) == 0 || slices.Contains(q.States, int32(app.state))) &&
 		(one(q.Queues, app.queue) || one(q.Queues, "root."+app.queue))
@@ -392,7 +392,7 @@ func (c *container) tell() wire.ContainerReport {
 	if c.state == running {
 		state = wire.ContainerRunning
 	}
-	page := "http://" + c.node.web
+	page := c.m.config.scheme() + "://" + c.node.web
 	return wire.ContainerReport{ID: c.id, Resource: c.resource, Node: c.node.id, Priority: c.priority, Start: c.created,
 		Log: page + "/node/containerlogs/" + c.id.String() + "/" + c.attempt.app.user, State: state, NodeAddress: page}
 }

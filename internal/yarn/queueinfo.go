@@ -74,7 +74,7 @@ func (m *manager) share(r sched.Resources) float32 {
 // A queueTeller describes queues to a user. It has looked at the applications once.
 type queueTeller struct {
 	m      *manager
-	counts map[string]*wire.QueueStatistics    // of applications, by path below the root, with those of queues below
+	counts map[string]*tally                   // of appTable.tallies
 	apps   map[string][]wire.ApplicationReport // that live, by path, those of the root are all; may be nil
 }
 
@@ -82,39 +82,8 @@ type queueTeller struct {
 func tellQueue(
 	m *manager, queue *sched.Queue, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport,
 ) *wire.QueueInfo {
-	t := &queueTeller{m, map[string]*wire.QueueStatistics{}, apps}
-	for _, app := range m.apps.list {
-		t.count("", app.state)
-		for i, r := range app.queue {
-			if r == '.' {
-				t.count(app.queue[:i], app.state)
-			}
-		}
-		t.count(app.queue, app.state)
-	}
+	t := &queueTeller{m, m.apps.tallies(), apps}
 	return t.tell(queue, q)
-}
-
-// count counts an application in a queue.
-func (t *queueTeller) count(path string, state wire.AppState) {
-	s := t.counts[path]
-	if s == nil {
-		s = &wire.QueueStatistics{}
-		t.counts[path] = s
-	}
-	s.Submitted++
-	switch state {
-	case wire.AppAccepted:
-		s.Pending++
-	case wire.AppRunning:
-		s.Running++
-	case wire.AppFinished:
-		s.Completed++
-	case wire.AppFailed:
-		s.Failed++
-	case wire.AppKilled:
-		s.Killed++
-	}
 }
 
 func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
@@ -157,7 +126,8 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 	}
 	s := &info.Statistics
 	if counted := t.counts[below]; counted != nil {
-		*s = *counted
+		s.Submitted, s.Pending, s.Running = counted.submitted, counted.pending, counted.running
+		s.Completed, s.Failed, s.Killed = counted.completed, counted.failed, counted.killed
 	}
 	if m.queues.stopped(below) {
 		if info.State = wire.QueueStopped; s.Pending+s.Running > 0 {

@@ -138,6 +138,7 @@ func (f *front) inTurn(r *http.Request, do func(rest) (body, error)) (b body, er
 func (f *front) answerREST(w http.ResponseWriter, r *http.Request, do func() (body, error)) {
 	share := f.shareOf(r)
 	defer share.Hold(0)
+	f.groups.meet(visitor(r)) // which may wait for the operating system: no other reply must
 	write := func() func() {
 		f.making <- struct{}{}
 		defer func() { <-f.making }()
@@ -165,8 +166,7 @@ func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write 
 	if err != nil {
 		e := &restError{http.StatusBadRequest, "BadRequestException", err.Error()}
 		errors.As(err, &e)
-		status = e.status
-		b = body{"RemoteException", exceptionInfo{e.class, "org.apache.hadoop.yarn.webapp." + e.class, e.message}}
+		status, b = e.status, e.body()
 	}
 	if b.name == accepted {
 		return func() {
@@ -183,12 +183,22 @@ func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write 
 		kind, encode = "xml", writeXML
 	}
 	var text bytes.Buffer
-	encode(&text, b)
+	if err := encode(&text, b); err != nil { // rather than the beginning of a reply, as if it were whole
+		e := &restError{http.StatusInternalServerError, "WebApplicationException", err.Error()}
+		status = e.status
+		text.Reset()
+		_ = encode(&text, e.body()) // of strings alone
+	}
 	return func() {
 		w.Header().Set("Content-Type", "application/"+kind+";charset=utf-8")
 		w.WriteHeader(status)
 		w.Write(text.Bytes())
 	}, text.Cap()
+}
+
+// body returns the body of the reply.
+func (e *restError) body() body {
+	return body{"RemoteException", exceptionInfo{e.class, "org.apache.hadoop.yarn.webapp." + e.class, e.message}}
 }
 
 // writeJSON writes an object of one name.
@@ -246,13 +256,7 @@ func (q rest) fairness() (body, error) {
 
 func (q rest) metrics() (body, error) {
 	m := q.m
-	apps, starting := map[wire.AppState]int{}, 0
-	for _, app := range m.apps.list {
-		apps[app.state]++
-		if app.starting() {
-			starting++
-		}
-	}
+	apps := m.apps.tallies()[""]
 	nodes := map[wire.NodeState]int{}
 	for _, n := range m.nodes.list {
 		nodes[n.state]++
@@ -261,13 +265,12 @@ func (q rest) metrics() (body, error) {
 	waits := root.Demand.Sub(root.Used)
 	return body{"clusterMetrics", parts{
 		appCounts{
-			Submitted: len(m.apps.list) + m.apps.trimmed[wire.AppFinished] + m.apps.trimmed[wire.AppFailed] +
-				m.apps.trimmed[wire.AppKilled],
-			Completed: apps[wire.AppFinished] + m.apps.trimmed[wire.AppFinished],
-			Pending:   starting, // the others count as running from when their ApplicationMaster is started
-			Running:   apps[wire.AppAccepted] + apps[wire.AppRunning] - starting,
-			Failed:    apps[wire.AppFailed] + m.apps.trimmed[wire.AppFailed],
-			Killed:    apps[wire.AppKilled] + m.apps.trimmed[wire.AppKilled],
+			Submitted: apps.submitted,
+			Completed: apps.completed,
+			Pending:   apps.pending,
+			Running:   apps.running,
+			Failed:    apps.failed,
+			Killed:    apps.killed,
 		},
 		memoryCounts{
 			Available: all[sched.Memory] - root.Used[sched.Memory],
@@ -373,7 +376,7 @@ func see(app *application, user string) seenApp {
 	may := app.may(user, wire.ViewApp)
 	if a := app.current(); a != nil && a.master != nil && may {
 		n := a.master.node
-		s.at = masterPlace{n.name, n.web, a.master.id.String()}
+		s.at = masterPlace{n.name, app.m.config.scheme(), n.web, a.master.id.String()}
 	}
 	s.report.Logs, s.more = logsOf(app), detailsOf(app, may)
 	return s
@@ -663,7 +666,7 @@ func (q rest) statistics() (body, error) {
 			return body{}, badRequest(noState(name))
 		}
 		for _, app := range q.m.apps.list {
-			if app.state == state && (kind == "" || strings.EqualFold(kind, app.submission.Type)) {
+			if app.state == state && (kind == "" || strings.EqualFold(kind, app.kind())) {
 				n++
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -429,6 +430,50 @@ func TestRESTHeader(t *testing.T) {
 		}
 		if (err != nil || r.StatusCode == http.StatusRequestHeaderFieldsTooLarge) != refused {
 			t.Errorf("%d states: refused %v, want %v", states, !refused, refused)
+		}
+	}
+}
+
+// Numbers of a node that JSON does not have spoil no reply, and what cannot be written is an error, not an empty reply.
+func TestNumbersThatJSONHasNot(t *testing.T) {
+	for _, accept := range []string{"application/json", "application/xml"} {
+		reply := func(b body) (int, string) {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.Header.Set("Accept", accept)
+			w := httptest.NewRecorder()
+			write, _ := makeREST(w, r, b, nil)
+			write()
+			if text := w.Body.String(); accept == "application/json" && !json.Valid([]byte(text)) {
+				t.Errorf("the reply is no JSON: %s", text)
+			}
+			return w.Code, w.Body.String()
+		}
+		for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32} {
+			f := newFew(t)
+			n := f.m.nodes.list[0]
+			use := proto.Append(nil, &wire.Use{Cores: float32(odd)})
+			f.do(func(m *manager) (answer, error) {
+				s := wire.NodeStatus{Node: n.id, Health: wire.Health{OK: true}, Utilization: use, Machine: use}
+				return tracker{m}.heartbeat(&wire.HeartbeatRequest{Status: s})
+			})
+			status, text := reply(body{"nodes", nodeList{[]parts{bodyOfNode(n), bodyOfNode(f.m.nodes.list[1])}}})
+			if status != http.StatusOK || !strings.Contains(text, "b:2") {
+				t.Errorf("%v: status %d: %s", odd, status, text)
+			}
+		}
+		status, text := reply(body{"broken", map[string]any{"f": func() {}}})
+		if status != http.StatusInternalServerError || !strings.Contains(text, "RemoteException") {
+			t.Errorf("what cannot be written: status %d: %s", status, text)
+		}
+	}
+}
+
+// An amount that a caller describes by REST is what was meant, or too large, and never wraps around.
+func TestAmountsDoNotWrap(t *testing.T) {
+	for said, want := range map[int64]int32{1: 1, 1 << 32: math.MaxInt32, 1<<32 + 1: math.MaxInt32,
+		-1 << 40: math.MinInt32} {
+		if got := (&amountInfo{VCores: said}).resource().VCores; got != want {
+			t.Errorf("%d cores are taken for %d, want %d", said, got, want)
 		}
 	}
 }

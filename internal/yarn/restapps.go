@@ -140,7 +140,9 @@ func detailsOf(app *application, may bool) appDetails {
 // mostRequests bounds the requests in an answer about one application.
 const mostRequests = 100
 
-// requestsOf lists what an application waits for, by priority, allocation and place.
+// requestsOf lists what an application waits for, by priority, allocation and place. The hosts and racks of a group are
+// left out if there are too many for mostRequests: an application may name thousands, and lists of applications are
+// made within turns.
 func requestsOf(app *application) (list []requestInfo) {
 	one := func(priority int32, allocation int64, r wire.ResourceRequest) {
 		i := requestInfo{Priority: priority, Allocation: allocation, Place: r.Place, Containers: r.Containers,
@@ -165,6 +167,9 @@ func requestsOf(app *application) (list []requestInfo) {
 		}
 		one(int32(g.key.priority), g.key.allocation,
 			wire.ResourceRequest{Place: wire.Anywhere, Containers: g.total, Relax: g.relax, Resource: g.size})
+		if len(list)+len(g.places) > mostRequests {
+			continue
+		}
 		for _, r := range g.places {
 			one(int32(g.key.priority), g.key.allocation, r)
 		}

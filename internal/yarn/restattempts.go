@@ -45,7 +45,7 @@ func bodyOfAttempt(a *attempt) attemptInfo {
 	if a.master != nil {
 		n := a.master.node
 		o.Container, o.Node, o.HTTPAddress = a.master.id.String(), n.name, n.web
-		o.Logs = "http://" + n.web + "/node/containerlogs/" + o.Container + "/" + a.app.user
+		o.Logs = a.app.m.config.scheme() + "://" + n.web + "/node/containerlogs/" + o.Container + "/" + a.app.user
 	}
 	return o
 }

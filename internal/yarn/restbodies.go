@@ -57,6 +57,9 @@ func (p parts) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 type decimal float32
 
 func (d decimal) String() string {
+	if math.IsNaN(float64(d)) || math.IsInf(float64(d), 0) { // as a node may say of its use; JSON has no such numbers
+		return "0.0"
+	}
 	s := strconv.FormatFloat(float64(d), 'f', -1, 32)
 	if !strings.Contains(s, ".") {
 		s += ".0"
@@ -104,12 +107,12 @@ type clusterInfo struct {
 
 // appCounts, memoryCounts, coreCounts, nodeCounts and amountCounts are the parts of the figures of the whole cluster.
 type appCounts struct {
-	Submitted int `json:"appsSubmitted" xml:"appsSubmitted"`
-	Completed int `json:"appsCompleted" xml:"appsCompleted"`
-	Pending   int `json:"appsPending" xml:"appsPending"`
-	Running   int `json:"appsRunning" xml:"appsRunning"`
-	Failed    int `json:"appsFailed" xml:"appsFailed"`
-	Killed    int `json:"appsKilled" xml:"appsKilled"`
+	Submitted int64 `json:"appsSubmitted" xml:"appsSubmitted"`
+	Completed int64 `json:"appsCompleted" xml:"appsCompleted"`
+	Pending   int64 `json:"appsPending" xml:"appsPending"`
+	Running   int64 `json:"appsRunning" xml:"appsRunning"`
+	Failed    int64 `json:"appsFailed" xml:"appsFailed"`
+	Killed    int64 `json:"appsKilled" xml:"appsKilled"`
 }
 
 // memoryCounts are in MiB.
@@ -221,7 +224,7 @@ func (s Sizes) infoOf(r sched.Resources) amountInfo { return s.info(s.size(r)) }
 // resource returns the amount that a caller described: memory and cores from the members, other kinds from the list. It
 // stops when the other kinds are longer than wire.MostOthers, since such an amount is refused.
 func (i *amountInfo) resource() *wire.Resource {
-	r := &wire.Resource{Memory: i.Memory, VCores: int32(i.VCores)}
+	r := &wire.Resource{Memory: i.Memory, VCores: int32(min(max(i.VCores, math.MinInt32), math.MaxInt32))}
 	for _, k := range i.Kinds.Info {
 		switch {
 		case k.Value == 0 || k.Name == "" || k.Name == wire.CoresKind || k.Name == wire.MemoryKind:
@@ -400,8 +403,9 @@ type appExpected struct {
 	High  *float64 `json:"expected_end_high_s,omitempty" xml:"expected_end_high_s,omitempty"`
 }
 
-// A masterPlace says where an ApplicationMaster is: its node's ID, the address of the node's pages, and its container.
-type masterPlace struct{ node, web, container string }
+// A masterPlace says where an ApplicationMaster is: its node's ID, the scheme and the address of the node's pages, and
+// its container.
+type masterPlace struct{ node, scheme, web, container string }
 
 // bodyOfApp returns the description of an application at instant now in ms. cluster is the start of the ResourceManager
 // in ms. at is empty if the ApplicationMaster has no container, or the user may not see it.
@@ -437,7 +441,7 @@ func bodyOfApp(r *wire.ApplicationReport, now, cluster int64, at masterPlace) pa
 	master := appMaster{Unmanaged: r.Unmanaged}
 	if at.container != "" {
 		master.Node, master.HTTPAddress = at.node, at.web
-		master.ContainerLogs = "http://" + at.web + "/node/containerlogs/" + at.container + "/" + r.User
+		master.ContainerLogs = at.scheme + "://" + at.web + "/node/containerlogs/" + at.container + "/" + r.User
 	}
 	if r.Master.Port > 0 {
 		master.RPCAddress = net.JoinHostPort(r.Master.Host, strconv.Itoa(int(r.Master.Port)))

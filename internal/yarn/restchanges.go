@@ -62,14 +62,13 @@ func changeREST(mux *http.ServeMux, f *front, cluster string) {
 				return
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, most)
+			var b body
 			do, err := read(r.Body)
-			f.answerREST(w, r, func() (b body, _ error) {
-				if err == nil {
-					b, err = f.inTurn(r, do)
-				}
-				f.auditREST(pattern, r, err)
-				return b, err
-			})
+			if err == nil {
+				b, err = f.inTurn(r, do) // which waits until the change is stored: no other reply must wait for that
+			}
+			f.auditREST(pattern, r, err)
+			f.answerREST(w, r, func() (body, error) { return b, err })
 		})
 	}
 }
@@ -424,10 +423,17 @@ func (i *launchInfo) context() (*wire.LaunchContext, error) {
 
 // credentials makes the blob of tokens and secrets; nil: there are none.
 func (i *launchInfo) credentials() ([]byte, error) {
-	if len(i.Credentials.Tokens.Entry) > 0 {
-		return nil, badRequest("credentials: tokens are for secured clusters, and this one is not")
+	tokens, secrets := map[string][]byte{}, map[string][]byte{}
+	for _, e := range i.Credentials.Tokens.Entry {
+		text, err := decode64(e.Value)
+		if err == nil {
+			err = token.CheckToken(text)
+		}
+		if err != nil {
+			return nil, badRequest("credentials: token " + e.Key + " must be one that encodeToUrlString has written")
+		}
+		tokens[e.Key] = text
 	}
-	secrets := map[string][]byte{}
 	for _, e := range i.Credentials.Secrets.Entry {
 		secret, err := decode64(e.Value)
 		if err != nil {
@@ -435,10 +441,10 @@ func (i *launchInfo) credentials() ([]byte, error) {
 		}
 		secrets[e.Key] = secret
 	}
-	if len(secrets) == 0 {
+	if len(tokens)+len(secrets) == 0 {
 		return nil, nil
 	}
-	return token.Secrets(secrets), nil
+	return token.Blob(tokens, secrets), nil
 }
 
 // decode64 reads Base64 as it is in URLs or elsewhere.
@@ -453,8 +459,11 @@ func (q rest) schedulerConf() (body, error) {
 		"scheduler, underneath scheduler CapacityScheduler is not an instance of MutableConfScheduler")
 }
 
-// noToken refuses as Hadoop does in simple mode.
+// noToken refuses as Hadoop does in simple mode. With Kerberos, tokens are given by RPC only.
 func (q rest) noToken() (body, error) {
+	if q.m.config.Security.Kerberos != nil {
+		return body{}, forbidden("Delegation tokens are not given by REST: ask for one by getDelegationToken")
+	}
 	return body{}, forbidden("Delegation token operations can only be carried out on a Kerberos authenticated " +
 		"channel. Expected auth type is kerberos, got type simple")
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -18,7 +20,6 @@ func TestRESTChanges(t *testing.T) {
 		config.MostPriority = 9
 		config.Queues.Tree = []*sched.QueueSpec{{Name: "default"}, {Name: "etl"}}
 	})
-	n := c.node()
 	c.master = c.job(2)
 	if status, _ := c.rest("POST", "/apps/new-application", ""); status != http.StatusForbidden {
 		t.Errorf("without a name: status %d", status)
@@ -35,11 +36,13 @@ func TestRESTChanges(t *testing.T) {
 			"environment":{"entry":[{"key":"A","value":"1"}]},
 			"local-resources":{"entry":[{"key":"jar","value":{"resource":"hdfs://nn:9000/a.jar","type":"FILE",
 				"visibility":"APPLICATION","size":12,"timestamp":34}}]},
-			"credentials":{"secrets":{"entry":[{"key":"k","value":"c2VjcmV0"}]}},
+			"credentials":{"secrets":{"entry":[{"key":"k","value":"c2VjcmV0"}]},
+				"tokens":{"entry":{"key":"nn","value":"AmlkAnB3BUtJTkRBB25uOjgwMjA"}}},
 			"application-acls":{"entry":[{"key":"VIEW_APP","value":"bo"}]}}}`
 	for _, wrong := range []string{
 		``, `{}`, `[]`, strings.Replace(submission, id, "application_x", 1),
 		strings.Replace(submission, `"FILE"`, `"BALLAD"`, 1), strings.Replace(submission, "c2VjcmV0", "?", 1),
+		strings.Replace(submission, "AmlkAnB3", "AmlkAnB3AmlkAnB3", 1),
 		strings.Replace(submission, "VIEW_APP", "DANCE", 1), strings.Replace(submission, "3600", "-1", 1),
 		strings.Replace(submission, `"queue":"etl"`, `"queue":"none"`, 1),
 		strings.Replace(submission, `"memory":512`, `"memory":99999`, 1),
@@ -58,6 +61,14 @@ func TestRESTChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.look(func(m *manager) {
+		tokens, secrets, err := token.ReadCredentials(m.apps.byID[app].submission.Launch.Tokens())
+		if err != nil || len(tokens) != 1 || tokens[0].Kind != "KINDA" || tokens[0].Service != "nn:8020" ||
+			string(tokens[0].Password) != "pw" || string(secrets["k"]) != "secret" {
+			t.Errorf("it has the tokens %+v and the secrets %q: %v", tokens, secrets, err)
+		}
+	})
+	c.node()
 	r := c.ends(app, wire.AppFinished)
 	if r.Name != "by REST" || r.Queue != "root.etl" || r.Priority != 3 || len(r.Tags) != 2 || r.User != "alice" {
 		t.Errorf("it was taken as %+v", r)
@@ -67,7 +78,6 @@ func TestRESTChanges(t *testing.T) {
 			t.Errorf("it may be seen by %v", acl)
 		}
 	})
-	c.nodes[0] = n
 	c.master = c.endlessJob()
 	live := c.submit(nil)
 	c.until("it runs", func() bool { return c.report(live).State == wire.AppRunning })
@@ -196,6 +206,16 @@ func TestAppsSubmittedCountAll(t *testing.T) {
 		_, v := c.rest("GET", "/metrics", "")
 		return at(v, "clusterMetrics.appsSubmitted") == 5.0 && at(v, "clusterMetrics.appsCompleted") == 5.0
 	})
+	_, _, text := c.get("/jmx?qry=Hadoop:service=ResourceManager,name=QueueMetrics*", "")
+	if !strings.Contains(text, `"AppsSubmitted":5`) || !strings.Contains(text, `"AppsCompleted":5`) {
+		t.Errorf("JMX says %s", text)
+	}
+	for _, queue := range []string{"root", "default"} { // yarn top shows these
+		q := invoke[wire.QueueResponse](c, c.client, "getQueueInfo", &wire.QueueRequest{Name: queue}).Queue
+		if s := q.Statistics; s.Submitted != 5 || s.Completed != 5 || s.Running+s.Pending+s.Failed+s.Killed != 0 {
+			t.Errorf("queue %s: %+v", queue, s)
+		}
+	}
 }
 
 // Lists come in three forms, and an object within an object is none of them: a body could nest ten thousand, and each
@@ -207,5 +227,87 @@ func TestRESTLists(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &list); strings.Join(list, " ") != want || (err != nil) != (want == "") {
 			t.Errorf("%s: %q, %v, want %q", text, list, err, want)
 		}
+	}
+}
+
+// blocked keeps values only when it is let to.
+type blocked struct{ let chan bool }
+
+func (k blocked) Commit(map[string][]byte) error { <-k.let; return nil }
+func (k blocked) Close() error                   { return nil }
+
+// A change by REST is answered when it is stored. While that cannot be done, as on a full disk, other callers are
+// answered, by REST and by RPC.
+func TestChangeThatIsNotStoredHoldsUpNoReply(t *testing.T) {
+	c := start(t, nil)
+	k := blocked{make(chan bool)}
+	var ids []wire.ApplicationID
+	for range cap(c.rm.front.making) {
+		ids = append(ids, c.submit(nil))
+	}
+	c.look(func(m *manager) { keepIn(t, m, k) })
+	var changes sync.WaitGroup
+	for _, id := range ids {
+		changes.Go(func() {
+			if status, _ := c.rest("PUT", "/apps/"+id.String()+"/state?user.name=alice",
+				`{"state":"KILLED"}`); status != http.StatusOK {
+				t.Errorf("killed: status %d", status)
+			}
+		})
+	}
+	c.until("all are killed", func() bool {
+		over := 0
+		c.look(func(m *manager) { over = m.apps.gone })
+		return over == len(ids)
+	})
+	if status, v := c.rest("GET", "/apps?states=KILLED", ""); status != http.StatusOK || at(v, "apps.app.id") == nil {
+		t.Errorf("a list: status %d, %v", status, v)
+	}
+	if r := invoke[wire.ApplicationsResponse](c, c.as("bo"), "getApplications",
+		&wire.ApplicationsRequest{}); len(r.Reports) != len(ids) {
+		t.Errorf("a list by RPC has %d applications", len(r.Reports))
+	}
+	close(k.let)
+	changes.Wait()
+}
+
+// A list that is chosen by type YARN has the applications that were submitted without one, which are told of as that.
+func TestTypeOfApplications(t *testing.T) {
+	c := start(t, nil)
+	id := c.submit(func(s *wire.Submission) { s.Type = "" })
+	for kind, want := range map[string]int{"yarn": 1, "SPARK": 0} {
+		r := invoke[wire.ApplicationsResponse](c, c.client, "getApplications",
+			&wire.ApplicationsRequest{Types: []string{kind}})
+		if len(r.Reports) != want || want > 0 && r.Reports[0].Type != "YARN" {
+			t.Errorf("of type %s: %+v", kind, r.Reports)
+		}
+		_, v := c.rest("GET", "/appstatistics?states=ACCEPTED&applicationTypes="+kind, "")
+		if n := at(v, "appStatInfo.statItem.count"); n != float64(want) {
+			t.Errorf("%s are counted as %v, want %d", kind, n, want)
+		}
+	}
+	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
+}
+
+// What may be seen by administrators only where the files say so: configuration and figures.
+func TestInstrumentation(t *testing.T) {
+	for lines, closed := range map[string]bool{
+		"hadoop.security.instrumentation.requires.admin=true\nhadoop.security.authorization=true": true,
+		"hadoop.security.instrumentation.requires.admin=true":                                     false,
+		"hadoop.security.authorization=true":                                                      false,
+	} {
+		said, _, err := Site(site(t, lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := start(t, func(config *Config) { config.Shown.AdminsOnly = said.Shown.AdminsOnly })
+		for path, open := range map[string]bool{"/conf": !closed, "/jmx?user.name=ana": !closed,
+			"/conf?user.name=root": true, "/jmx?user.name=root": true, "/isActive": true} {
+			if status, _, text := c.get(path, ""); (status == http.StatusOK) != open ||
+				!open && !strings.Contains(text, " is unauthorized to access this page.") {
+				t.Errorf("%s: %s is answered by %d: %s", lines, path, status, text)
+			}
+		}
+		c.stop()
 	}
 }

@@ -71,7 +71,7 @@ func servePages(mux *http.ServeMux, f *front) {
 		heap := map[string]any{"used": memory.HeapAlloc, "committed": memory.HeapSys}
 		beans = append(beans, map[string]any{"name": "java.lang:type=Memory", "HeapMemoryUsage": heap})
 		jmxPage(beans, w, r)
-	})
+	}))
 }
 
 // overviewOf says what there is, a line each.
@@ -144,10 +144,7 @@ func beansOf(m *manager) []any {
 	for _, n := range m.nodes.list {
 		nodes[n.state]++
 	}
-	apps := map[wire.AppState]int{}
-	for _, app := range m.apps.list {
-		apps[app.state]++
-	}
+	apps := m.apps.tallies()[""]
 	root, all := m.core.Queues[0], m.core.Capacity
 	waits := root.Demand.Sub(root.Used)
 	return []any{
@@ -160,9 +157,9 @@ func beansOf(m *manager) []any {
 		},
 		map[string]any{
 			"name":      "Hadoop:service=ResourceManager,name=QueueMetrics,q0=root",
-			"tag.Queue": "root", "AppsSubmitted": len(m.apps.list), "AppsRunning": apps[wire.AppRunning],
-			"AppsPending": apps[wire.AppAccepted], "AppsCompleted": apps[wire.AppFinished],
-			"AppsKilled": apps[wire.AppKilled], "AppsFailed": apps[wire.AppFailed],
+			"tag.Queue": "root", "AppsSubmitted": apps.submitted, "AppsRunning": apps.running,
+			"AppsPending": apps.pending, "AppsCompleted": apps.completed,
+			"AppsKilled": apps.killed, "AppsFailed": apps.failed,
 			"AllocatedMB": root.Used[sched.Memory], "AllocatedVCores": root.Used[sched.VCores],
 			"AllocatedContainers": m.leases.count, "AvailableMB": all[sched.Memory] - root.Used[sched.Memory],
 			"AvailableVCores": all[sched.VCores] - root.Used[sched.VCores], "PendingMB": waits[sched.Memory],

@@ -32,8 +32,8 @@ func (k *memory) Commit(batch map[string][]byte) error {
 	return nil
 }
 
-// keepIn makes a manager keep its state in a memory until the test ends.
-func keepIn(t *testing.T, m *manager, k *memory) {
+// keepIn makes a manager keep its state with a keeper until the test ends.
+func keepIn(t *testing.T, m *manager, k store.Keeper) {
 	kept := store.New(k, func(err error) { t.Error(err) })
 	t.Cleanup(func() { kept.Close() })
 	m.saves = &saver{to: kept, apps: map[*application]bool{}, changed: map[string][]byte{}}

@@ -350,7 +350,7 @@ type appTable struct {
 	newest  sched.JobID
 	order   int64 // application.order of the last
 	ids     appIDs
-	trimmed map[wire.AppState]int // how many applications are not reported any more, by how they ended
+	trimmed map[endedApp]int // how many applications are not reported any more
 	logs    map[wire.ApplicationID]*collection
 	gone    int   // how many of list are over
 	held    int64 // bytes of the submissions of applications that are not over

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -151,5 +152,30 @@ func TestTLSOfFiles(t *testing.T) {
 		"<configuration>"+store+"</configuration>"))
 	if err == nil || !strings.Contains(err.Error(), "credential providers are not read") {
 		t.Errorf("a password elsewhere: %v", err)
+	}
+}
+
+// Where REST is served by TLS alone, so are the pages of NodeManagers: links to them say so.
+func TestLinksToNodes(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		f := newFew(t)
+		want := "http://"
+		if secure {
+			f.m.config.Security.TLS, want = &KeySource{}, "https://"
+		}
+		app := f.m.apps.byID[f.managed(nil)]
+		r := app.current().master.tell()
+		var text bytes.Buffer
+		s := see(app, "user")
+		writeJSON(&text, body{"app", bodyOfApp(&s.report, s.now, s.cluster, s.at)})
+		for what, link := range map[string]string{"its container": r.Log, "its container's node": r.NodeAddress,
+			"its attempt": bodyOfAttempt(app.current()).Logs} {
+			if !strings.HasPrefix(link, want) {
+				t.Errorf("%s is at %s, want %s...", what, link, want)
+			}
+		}
+		if !strings.Contains(text.String(), `"amContainerLogs":"`+want) {
+			t.Errorf("it is told of as %s", &text)
+		}
 	}
 }

@@ -103,9 +103,27 @@ func ReadVInt(b []byte) (v int64, n int, err error) {
 }
 
 // Secrets returns a blob without tokens and with secrets by alias, in order of the aliases.
-func Secrets(secrets map[string][]byte) []byte {
-	b := append([]byte(blobMagic), blobWritable)
-	b = AppendVInt(AppendVInt(b, 0), int64(len(secrets)))
+func Secrets(secrets map[string][]byte) []byte { return Blob(nil, secrets) }
+
+// CheckToken returns an error unless b is a token as Java writes it: identifier, password, kind and service.
+func CheckToken(b []byte) error {
+	r := blobReader{rest: b}
+	for range 4 {
+		r.bytes()
+	}
+	if r.err == nil && len(r.rest) > 0 {
+		return fmt.Errorf("read token: %d bytes follow its service", len(r.rest))
+	}
+	return r.err
+}
+
+// Blob returns a blob of tokens, as Java writes them, and of secrets, each by alias and in order of the aliases.
+func Blob(tokens, secrets map[string][]byte) []byte {
+	b := AppendVInt(append([]byte(blobMagic), blobWritable), int64(len(tokens)))
+	for _, alias := range slices.Sorted(maps.Keys(tokens)) {
+		b = append(append(AppendVInt(b, int64(len(alias))), alias...), tokens[alias]...)
+	}
+	b = AppendVInt(b, int64(len(secrets)))
 	for _, alias := range slices.Sorted(maps.Keys(secrets)) {
 		b = append(AppendVInt(b, int64(len(alias))), alias...)
 		b = append(AppendVInt(b, int64(len(secrets[alias]))), secrets[alias]...)

@@ -286,3 +286,19 @@ func BenchmarkSign(b *testing.B) {
 		keys.Sign(id)
 	}
 }
+
+// What is taken for a token by itself is one in a blob.
+func FuzzCheckToken(f *testing.F) {
+	f.Add([]byte("\x02id\x02pw\x04KIND\x07nn:8020"))
+	f.Add([]byte("\x02id\x02pw\x04KIND\x07nn:8020x"))
+	f.Add([]byte("\x8f\xff\x02pw\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if CheckToken(b) != nil {
+			return
+		}
+		tokens, secrets, err := ReadCredentials(Blob(map[string][]byte{"a": b, "b": b}, map[string][]byte{"c": {1}}))
+		if err != nil || len(tokens) != 2 || string(secrets["c"]) != "\x01" {
+			t.Errorf("%x: %d tokens, %d secrets, %v", b, len(tokens), len(secrets), err)
+		}
+	})
+}

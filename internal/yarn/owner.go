@@ -79,6 +79,27 @@ func (o *owner) look(read func(*manager)) {
 // serve is ask for a call of a peer. It encodes the reply within the turn, while nothing changes what the reply
 // refers to.
 func (o *owner) serve(peer *rpc.Call, do func(*manager) (answer, error)) (proto.Message, error) {
+	reply, kept, err := o.encoded(peer, do)
+	if err == nil {
+		err = o.m.saves.wait(kept)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+// attend is serve for a call of a NodeManager. The reply does not wait until what the node has reported is stored:
+// while that cannot be done, as on a full disk, each node where an ApplicationMaster ends would fall silent, and be
+// lost with all that runs there. A node tells again what runs there when it registers with the next life.
+func (o *owner) attend(peer *rpc.Call, do func(*manager) (answer, error)) (proto.Message, error) {
+	reply, _, err := o.encoded(peer, do)
+	return reply, err
+}
+
+// encoded runs do in a turn, and returns the reply, encoded within the turn, and the number of the changes that are to
+// be stored.
+func (o *owner) encoded(peer *rpc.Call, do func(*manager) (answer, error)) (proto.Message, uint64, error) {
 	c := o.spare.Get().(*call)
 	c.do, c.encode, c.text = do, true, peer.Scratch[:0]
 	o.carry(c)
@@ -86,13 +107,10 @@ func (o *owner) serve(peer *rpc.Call, do func(*manager) (answer, error)) (proto.
 	peer.Scratch = c.text
 	*c = call{done: c.done}
 	o.spare.Put(c)
-	if err == nil {
-		err = o.m.saves.wait(kept)
-	}
 	if err != nil || empty {
-		return nil, err
+		return nil, kept, err
 	}
-	return &peer.Scratch, nil
+	return &peer.Scratch, kept, nil
 }
 
 // post runs do in a turn without waiting for it. It must not be called within a turn.

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
@@ -186,4 +188,43 @@ func TestRestartWritesLittle(t *testing.T) {
 		len(again.m.apps.list) != over+2 || again.m.apps.gone != over+1 {
 		t.Errorf("%d applications, %d over, the last in state %s", len(again.m.apps.list), again.m.apps.gone, app.state)
 	}
+}
+
+// While nothing can be stored, as on a full disk, nodes are answered: one where an ApplicationMaster has ended, which is
+// to be stored, would else fall silent and be lost with all that runs there.
+func TestNodesBeatWhileNothingIsStored(t *testing.T) {
+	c := start(t, nil)
+	n := c.node()
+	die := make(chan bool)
+	c.master = func(ctx context.Context, m *peer.Master, id wire.ContainerID) int32 {
+		defer m.Close()
+		if _, err := m.Register(ctx); err != nil || id.Attempt.Attempt > 1 {
+			return 1
+		}
+		select {
+		case <-die:
+		case <-ctx.Done():
+		}
+		return 1
+	}
+	id := c.submit(nil)
+	c.until("it runs", func() bool { return c.report(id).State == wire.AppRunning })
+	k := blocked{make(chan bool)}
+	c.look(func(m *manager) { keepIn(t, m, k) })
+	close(die)
+	at := int32(-1) // the answer to the node that was the last when its ApplicationMaster had ended
+	c.until("the node is answered twice after its ApplicationMaster has ended", func() (answered bool) {
+		c.look(func(m *manager) {
+			last := m.nodes.byID[n.ID()].last.ResponseID
+			switch ended := m.apps.byID[id].attempts[0].ended(); {
+			case ended && at < 0:
+				at = last
+			case ended:
+				answered = last >= at+2
+			}
+		})
+		return answered
+	})
+	close(k.let)
+	c.ends(id, wire.AppFailed)
 }

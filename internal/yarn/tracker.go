@@ -24,7 +24,7 @@ func newTracker(f *front) *rpc.Server {
 				if !f.topology.knows(q.Node.Host) {
 					learnRack(ctx, f, q)
 				}
-				return f.serve(c, func(m *manager) (answer, error) { return tracker{m}.register(q, c.Remote) })
+				return f.attend(c, func(m *manager) (answer, error) { return tracker{m}.register(q, c.Remote) })
 			},
 		),
 		"nodeHeartbeat":         beatInParts(f),
@@ -39,7 +39,7 @@ func byNode[Q any, P interface {
 	proto.Decoder
 }](f *front, do func(tracker, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
-		return f.serve(c, func(m *manager) (answer, error) { return do(tracker{m}, q) })
+		return f.attend(c, func(m *manager) (answer, error) { return do(tracker{m}, q) })
 	})
 }
 
@@ -55,12 +55,12 @@ func beatInParts(f *front) rpc.Method {
 			part.Status.Containers, s.Containers = cutAt(s.Containers, partOfCall)
 			part.Status.Increased, s.Increased = cutAt(s.Increased, partOfCall)
 			part.Logs, rest.Logs = cutAt(rest.Logs, partOfCall)
-			_, err := f.serve(c, func(m *manager) (answer, error) { return tracker{m}.takePart(&part) })
+			_, err := f.attend(c, func(m *manager) (answer, error) { return tracker{m}.takePart(&part) })
 			if err != nil {
 				return nil, err
 			}
 		}
-		return f.serve(c, func(m *manager) (answer, error) { return tracker{m}.heartbeat(&rest) })
+		return f.attend(c, func(m *manager) (answer, error) { return tracker{m}.heartbeat(&rest) })
 	})
 }
 

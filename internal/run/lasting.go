@@ -62,6 +62,10 @@ func (s *state) recall(path string, of policy.Lasting, failed func(error)) error
 		if err = of.Recall(text); err != nil {
 			err = fmt.Errorf("%s: this is not what a run has left: %w; move it away, and queues begin without debts",
 				path, err)
+			if failed != nil { // a server starts all the same: a loss of power may have left an empty file
+				failed(err)
+				err = os.Rename(path, path+".damaged")
+			}
 		}
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -119,3 +119,36 @@ func TestDebtsAreSavedMeanwhile(t *testing.T) {
 		t.Error("a save failed and was not told")
 	}
 }
+
+// A server starts although the debts that it finds cannot be read, as after a loss of power: they are set aside, which
+// is told, and the next start finds what this run has saved.
+func TestServerStartsWithDamagedDebts(t *testing.T) {
+	for _, text := range []string{"", `{"At":"x"`} {
+		folder := t.TempDir()
+		path := filepath.Join(folder, "policy.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var told error
+		setup := Setup{
+			Engine: Manager, Names: BuiltIn, Choice: Choice{Policy: "longterm", Estimator: "history"}, State: folder,
+			Unsaved: func(err error) { told = err },
+		}
+		for start := range 2 {
+			told = nil
+			o, err := setup.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if (told != nil) != (start == 0) || told != nil && !strings.Contains(told.Error(), path) {
+				t.Errorf("%q, start %d: told %v", text, start+1, told)
+			}
+		}
+		if was, err := os.ReadFile(path + ".damaged"); err != nil || string(was) != text {
+			t.Errorf("%q was set aside as %q, %v", text, was, err)
+		}
+	}
+}

@@ -156,7 +156,7 @@ func (app *application) exhausted() {
 
 // kill ends the application as killed. It does nothing if the ApplicationMaster has said that the application is over,
 // as in Hadoop: what was reported as FINISHED stays that.
-func (app *application) kill(why string) {
+func kill(app *application, why string) {
 	if app.state != wire.AppFinished {
 		app.end(wire.AppKilled, outcome{wire.Killed, why})
 	}
@@ -227,8 +227,8 @@ func jobOutcome(state wire.AppState, final wire.FinalStatus) sched.Outcome {
 	return sched.OK
 }
 
-// kind returns the application's type: YARN if its submission names none, as in Hadoop.
-func (app *application) kind() string { return cmp.Or(app.submission.Type, "YARN") }
+// typeOf returns the application's type: YARN if its submission names none, as in Hadoop.
+func typeOf(app *application) string { return cmp.Or(app.submission.Type, "YARN") }
 
 // report returns the application's report for clients.
 func (app *application) report() wire.ApplicationReport {
@@ -237,7 +237,7 @@ func (app *application) report() wire.ApplicationReport {
 		User:        app.user,
 		Queue:       "root." + app.queue,
 		Name:        app.submission.Name,
-		Type:        app.kind(),
+		Type:        typeOf(app),
 		State:       app.state,
 		Final:       app.outcome.final,
 		Diagnostics: app.outcome.diagnostics,
@@ -369,8 +369,8 @@ func (app *application) expire(at time.Time) {
 		return
 	}
 	app.lifetime.alarm = app.m.live.at(at, func() {
-		app.kill(fmt.Sprintf("Application %s is killed by ResourceManager as it has exceeded the lifetime period.",
-			app.id))
+		kill(app, fmt.Sprintf("Application %s is killed by ResourceManager as it has exceeded the lifetime "+
+			"period.", app.id))
 	})
 }
 

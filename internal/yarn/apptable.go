@@ -81,8 +81,8 @@ func (t *appTable) trim(keep int) {
 	}
 }
 
-// A tally counts applications as Hadoop's metrics do. One that waits for its ApplicationMaster to be started is pending,
-// and any other one that lives runs.
+// A tally counts applications as Hadoop's metrics do. An application that waits for its ApplicationMaster to be started
+// is pending, and any other one that lives runs.
 type tally struct{ submitted, pending, running, completed, failed, killed int64 }
 
 func (c *tally) add(state wire.AppState, pending bool, n int64) {

@@ -397,7 +397,7 @@ func (t *askTable) of(stage int32) *group {
 
 // meet looks again at what applications ask of the hosts and racks of nodes that are new since the last turn: once a
 // turn, because thousands of nodes may come at once.
-func (m *manager) meet() {
+func meet(m *manager) {
 	came := m.nodes.came
 	if len(came) == 0 {
 		return

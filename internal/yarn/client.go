@@ -195,7 +195,7 @@ func (u client) kill(from net.Addr, q *wire.KillRequest) (answer, error) {
 	if q.Diagnostics != "" {
 		why += " with diagnostic message: " + cut(q.Diagnostics, mostDiagnostics)
 	}
-	app.kill(why)
+	kill(app, why)
 	return reply(&wire.KillResponse{Done: true})
 }
 
@@ -239,7 +239,7 @@ func (app *application) passes(q *wire.ApplicationsRequest) bool {
 	if !in(app.times.started, q.Started) || !in(app.times.finished, q.Finished) {
 		return false
 	}
-	return one(q.Types, app.kind()) && one(q.Users, app.user) && tagged &&
+	return one(q.Types, typeOf(app)) && one(q.Users, app.user) && tagged &&
 		(q.Name == "" || q.Name == app.submission.Name) &&
 		(len(q.States) == 0 || slices.Contains(q.States, int32(app.state))) &&
 		(one(q.Queues, app.queue) || one(q.Queues, "root."+app.queue))

@@ -88,8 +88,8 @@ func (n *node) resize(to wire.Resource) {
 	n.offer()
 }
 
-// idle reports whether the node is needed no more: no container runs there, and no application that lives had one there.
-// Such an application may still read what its containers have left on the node, as reduces read the output of maps.
+// idle reports whether the node is not needed any more: no container runs there, and no application that lives had one
+// there. Such an application may still read what its containers have left, as reduces read the output of maps.
 // O(applications).
 func (n *node) idle() bool {
 	return len(n.containers) == 0 &&

@@ -18,6 +18,7 @@ func newNodeTable(hosts hostSet, t *topology) nodeTable {
 		idsOf:    map[string][]sched.NodeID{},
 		classes:  map[string]bool{},
 		came:     map[string]bool{},
+		newest:   map[*node]int64{},
 		topology: t,
 		hosts:    hosts,
 	}
@@ -78,16 +79,16 @@ const mostNews = 100
 func (t *nodeTable) changes(n *node) {
 	if len(t.news) > 2*len(t.list) {
 		t.news = slices.DeleteFunc(t.news, func(c nodeChange) bool {
-			return !c.counts() || t.byID[c.node.id] != c.node // or the node is forgotten
+			if t.byID[c.node.id] != c.node { // it is forgotten
+				delete(t.newest, c.node)
+			}
+			return t.newest[c.node] != c.number
 		})
 	}
 	t.lastNews++
-	n.news = t.lastNews
-	t.news = append(t.news, nodeChange{n, n.news})
+	t.newest[n] = t.lastNews
+	t.news = append(t.news, nodeChange{n, t.lastNews})
 }
-
-// counts reports whether a change is the last one of its node.
-func (c *nodeChange) counts() bool { return c.node.news == c.number }
 
 // newsAfter returns reports of the nodes that have changed after the change of a number, those first that changed
 // first: mostNews at most. last is the number of the last change that they include.
@@ -97,7 +98,7 @@ func (t *nodeTable) newsAfter(number int64) (list []wire.NodeReport, last int64)
 	})
 	for ; at < len(t.news) && len(list) < mostNews; at++ {
 		c := &t.news[at]
-		if number = c.number; c.counts() {
+		if number = c.number; number == t.newest[c.node] {
 			list = append(list, c.node.tell())
 		}
 	}

@@ -215,7 +215,7 @@ func (o *owner) turn(batch []*call) {
 			c.kept = 1
 		}
 	}
-	m.meet()
+	meet(m)
 	m.step()
 	number := m.saves.flush()
 	active := m.config.Kept.Active.held()

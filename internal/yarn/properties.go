@@ -251,15 +251,17 @@ func (p *properties) fail(name, want string) {
 
 // secret matches the names of properties whose values are never shown: Hadoop's default of sensitiveKeys, and the
 // password for ZooKeeper, which has the keys that sign tokens.
-var secret = regexp.MustCompile(`(?i)(secret|password|credential|token|oauth|keystore\.pass|\.key$|account\.key|zk.*auth$)`)
+var secret = regexp.MustCompile(
+	`(?i)(secret|password|credential|token|oauth|keystore\.pass|\.key$|account\.key|zk.*auth$)`)
 
 // sensitiveKeys is the property with further patterns of such names, between commas and spaces.
 const sensitiveKeys = "hadoop.security.sensitive-config-keys"
 
 // hidden returns the patterns of names whose values are not shown.
-func (p *properties) hidden() []*regexp.Regexp {
+func hidden(p *properties) []*regexp.Regexp {
 	list := []*regexp.Regexp{secret}
-	for _, text := range strings.FieldsFunc(p.text(sensitiveKeys, ""), func(r rune) bool { return r == ',' || r <= ' ' }) {
+	between := func(r rune) bool { return r == ',' || r <= ' ' }
+	for _, text := range strings.FieldsFunc(p.text(sensitiveKeys, ""), between) {
 		one, err := regexp.Compile(text)
 		if err != nil { // Java's patterns can more: no value is shown, rather than one too many
 			one = regexp.MustCompile("")
@@ -271,10 +273,10 @@ func (p *properties) hidden() []*regexp.Regexp {
 
 // said returns all properties, sorted by name. The values of names that are hidden are replaced by "<redacted>".
 func (p *properties) said() (list []Property) {
-	hidden := p.hidden()
+	patterns := hidden(p)
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		one := p.values[name]
-		if slices.ContainsFunc(hidden, func(e *regexp.Regexp) bool { return e.MatchString(name) }) {
+		if slices.ContainsFunc(patterns, func(e *regexp.Regexp) bool { return e.MatchString(name) }) {
 			one.value = "<redacted>"
 		}
 		list = append(list, Property{name, one.value, one.final, filepath.Base(one.file)})

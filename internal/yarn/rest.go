@@ -666,7 +666,7 @@ func (q rest) statistics() (body, error) {
 			return body{}, badRequest(noState(name))
 		}
 		for _, app := range q.m.apps.list {
-			if app.state == state && (kind == "" || strings.EqualFold(kind, app.kind())) {
+			if app.state == state && (kind == "" || strings.EqualFold(kind, typeOf(app))) {
 				n++
 			}
 		}
@@ -699,6 +699,6 @@ func (q rest) kill() (body, error) {
 		q.m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
 		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
 	}
-	app.kill("Application " + app.id.String() + " was killed by user " + user)
+	kill(app, "Application "+app.id.String()+" was killed by user "+user)
 	return stateBody(app), nil
 }

@@ -190,8 +190,8 @@ func TestRestartWritesLittle(t *testing.T) {
 	}
 }
 
-// While nothing can be stored, as on a full disk, nodes are answered: one where an ApplicationMaster has ended, which is
-// to be stored, would else fall silent and be lost with all that runs there.
+// While nothing can be stored, as on a full disk, nodes are answered. The end of an ApplicationMaster is to be stored:
+// its node would fall silent, and be lost with all that runs there.
 func TestNodesBeatWhileNothingIsStored(t *testing.T) {
 	c := start(t, nil)
 	n := c.node()

@@ -66,7 +66,7 @@ func (app *application) excluded() (ids []sched.NodeID) {
 		}
 	}
 	slices.Sort(ids)
-	if ids = slices.Compact(ids); len(ids) == 0 || !app.canStartBeside(ids) {
+	if ids = slices.Compact(ids); len(ids) == 0 || !canStartBeside(app, ids) {
 		return nil
 	}
 	return ids
@@ -74,7 +74,7 @@ func (app *application) excluded() (ids []sched.NodeID) {
 
 // canStartBeside reports whether an ApplicationMaster of the application may be started on a node that is large enough
 // and not one of ids, which are sorted. It looks at nodes until it finds one.
-func (app *application) canStartBeside(ids []sched.NodeID) bool {
+func canStartBeside(app *application, ids []sched.NodeID) bool {
 	t, sizes := &app.m.nodes, &app.m.config.Sizes
 	size, _ := app.submission.MasterResource()
 	wants := sizes.amount(sizes.normal(size))
@@ -121,8 +121,8 @@ func (t *appTable) retry(m *manager) {
 	t.retold = wary
 }
 
-// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once before a Step,
-// however many have.
+// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once before a
+// Step, however many have.
 func (t *appTable) placeAgain() {
 	if !t.again {
 		return

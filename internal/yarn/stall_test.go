@@ -89,7 +89,7 @@ func TestNodesThatComeAndAsks(t *testing.T) {
 			if _, err := (tracker{m}).register(q, &net.TCPAddr{}); err != nil {
 				t.Error(err)
 			}
-			told := m.tellsOfAsks()
+			told := tellsOfAsks(m)
 			if want == 0 && host == "a" || told != want {
 				t.Errorf("a node on %s: the core is told of %d asks, want %d", host, told, want)
 			}
@@ -99,8 +99,8 @@ func TestNodesThatComeAndAsks(t *testing.T) {
 }
 
 // tellsOfAsks ends what has come in a turn, and counts the changes of asks that the core will be told.
-func (m *manager) tellsOfAsks() (told int) {
-	m.meet()
+func tellsOfAsks(m *manager) (told int) {
+	meet(m)
 	for _, e := range m.events {
 		if e.Kind == sched.AsksChanged {
 			told++
@@ -129,7 +129,7 @@ func TestManyNodesThatComeAndAsks(t *testing.T) {
 		for i := range 50 {
 			come(m, fmt.Sprint("h", i))
 		}
-		if told := m.tellsOfAsks(); told != 1 {
+		if told := tellsOfAsks(m); told != 1 {
 			t.Errorf("50 nodes come at once: the core is told %d times", told)
 		}
 		return nil, nil
@@ -140,14 +140,14 @@ func TestManyNodesThatComeAndAsks(t *testing.T) {
 	}
 	f.do(func(m *manager) (answer, error) {
 		come(m, "elsewhere") // in DefaultRack
-		if told := m.tellsOfAsks(); told != 0 {
+		if told := tellsOfAsks(m); told != 0 {
 			t.Errorf("a node in a rack that will do with others: the core is told %d times", told)
 		}
 		n := m.nodes.list[len(m.nodes.list)-2]
 		n.gone(wire.NodeShutdown)
 		m.step()
 		come(m, n.id.Host)
-		if told := m.tellsOfAsks(); told != 0 {
+		if told := tellsOfAsks(m); told != 0 {
 			t.Errorf("a node comes back: the core is told %d times", told)
 		}
 		return nil, nil

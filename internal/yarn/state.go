@@ -98,7 +98,6 @@ type node struct {
 	registration int32  // number of its latest, from 1: tokens of earlier ones are not valid
 	patience     *alarm // the latest end of a graceful decommission
 	doing        doing
-	news         int64 // number of its last change of which ApplicationMasters are told; zero: there was none
 
 	containers []*container            // that have not ended, in no order
 	last       *wire.HeartbeatResponse // the last reply, to be sent again if it was lost
@@ -325,6 +324,7 @@ type nodeTable struct {
 	changed  bool                      // a node has come or left, or has another size: widest is out of date
 	came     map[string]bool           // hosts and racks of nodes that were added since meet; see application.reask
 	news     []nodeChange              // in the order of their numbers
+	newest   map[*node]int64           // number of the last change of each node
 	lastNews int64                     // number of the last change
 	up       int32                     // how many nodes the core has
 	ready    int32                     // how many nodes may get containers

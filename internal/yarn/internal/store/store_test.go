@@ -213,8 +213,8 @@ func TestWhatIsNoDamage(t *testing.T) {
 		{fmt.Errorf("mmap: %w", syscall.EIO), false},
 		{errors.New("file size too small 3"), true},
 	} {
-		if err := failed(path, c.err); errors.As(err, new(*damage)) != c.damaged || !errors.Is(err, c.err) && !c.damaged ||
-			!strings.Contains(err.Error(), path) {
+		if err := failed(path, c.err); errors.As(err, new(*damage)) != c.damaged ||
+			!c.damaged && !errors.Is(err, c.err) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%v: %v, damaged %v", c.err, err, !c.damaged)
 		}
 	}

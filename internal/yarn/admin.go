@@ -185,7 +185,7 @@ func (o admin) updateNodes(q *wire.UpdateNodeResource) (answer, error) {
 		return nil, err
 	}
 	for i := range q.Nodes {
-		if n := o.m.nodes.byID[q.Nodes[i].Node]; n == nil {
+		if n := o.m.nodes.byID[q.Nodes[i].Node]; n == nil || !n.here() {
 			return nil, rpc.Errorf(classYARN, "Resource update get exception: node %s is not known", q.Nodes[i].Node)
 		}
 		if wrong := o.m.config.Sizes.checkNode(q.Nodes[i].Resource); wrong != "" {

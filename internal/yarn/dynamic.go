@@ -54,8 +54,8 @@ func nodeSizes(dir string) (sizes map[string]wire.Resource, err error) {
 
 // sizeOf returns the size that dynamicFile says for a node, else what the node says. Of other kinds than memory and
 // cores it is always what the node says.
-func (s *Sizes) sizeOf(id wire.NodeID, said wire.Resource) wire.Resource {
-	if size, told := s.Nodes[id.String()]; told {
+func (t *nodeTable) sizeOf(id wire.NodeID, said wire.Resource) wire.Resource {
+	if size, told := t.sizes[id.String()]; told {
 		size.Others = said.Others
 		return size
 	}
@@ -65,9 +65,9 @@ func (s *Sizes) sizeOf(id wire.NodeID, said wire.Resource) wire.Resource {
 // refreshSizes takes in the sizes of nodes. Nodes that are here have them at once, and are told with their next
 // heartbeat; what runs where it does not fit any more ends by itself.
 func (o admin) refreshSizes(r Refreshed) {
-	o.m.config.Sizes.Nodes = r.Nodes
+	o.m.nodes.sizes = r.Nodes
 	for _, n := range o.m.nodes.list {
-		if to := o.m.config.Sizes.sizeOf(n.id, n.capacity); to != n.capacity {
+		if to := o.m.nodes.sizeOf(n.id, n.capacity); n.here() && to != n.capacity {
 			n.sizes.own = &to
 			n.resize(to)
 			o.m.log.Info("node resized", "node", n.name, "memory", to.Memory, "vcores", to.VCores)

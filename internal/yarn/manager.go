@@ -36,6 +36,7 @@ func newManager(config *Config, hosts Hosts, start masterLauncher, clock func() 
 		start:   start,
 		groups:  newGroupTable(&config.Access, log),
 	}
+	m.nodes.sizes = config.Sizes.Nodes
 	if every := config.Keys.Roll; every > 0 {
 		m.live.at(now.Add(every), m.roll)
 	}

@@ -104,6 +104,32 @@ func TestSizesOfNodes(t *testing.T) {
 	}
 }
 
+// A node that has left has no size to be changed: when it comes back, it has the size that it says, and is told no
+// other one.
+func TestSizeOfNodeThatLeft(t *testing.T) {
+	f := newFew(t)
+	n := f.m.nodes.list[0]
+	f.do(func(*manager) (answer, error) { n.gone(wire.NodeLost); return nil, nil })
+	_, err := f.do(func(m *manager) (answer, error) {
+		return admin{m, m.config.Shown.User}.updateNodes(&wire.UpdateNodeResource{Nodes: []wire.NodeResource{
+			{Node: n.id, Resource: wire.Resource{Memory: 512, VCores: 1}}}})
+	})
+	if class(err) != classYARN || !strings.Contains(err.Error(), "is not known") {
+		t.Errorf("an operator changes its size: %v", err)
+	}
+	f.do(func(m *manager) (answer, error) {
+		sizes := map[string]wire.Resource{n.name: {Memory: 512, VCores: 1}}
+		admin{m, "root"}.refreshSizes(Refreshed{Nodes: sizes})
+		admin{m, "root"}.refreshSizes(Refreshed{})
+		return nil, nil
+	})
+	f.join("a", 1)
+	f.beatNode(n)
+	if want := (wire.Resource{Memory: 1024, VCores: 4}); n.capacity != want || n.last.Resource != nil {
+		t.Errorf("it has %v and is told %v", n.capacity, n.last.Resource)
+	}
+}
+
 // dynamic-resources.xml says how large nodes are, when they register and when an operator has it read again. Nodes are
 // told by a heartbeat.
 func TestDynamicResources(t *testing.T) {

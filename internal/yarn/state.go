@@ -132,6 +132,9 @@ type orders struct {
 	stopped map[wire.ContainerID]bool // the containers of cleanup; nil: none
 }
 
+// here reports whether the node beats: it has not left.
+func (n *node) here() bool { return n.usable() || n.state == wire.NodeUnhealthy }
+
 // usable reports whether the core has the node.
 func (n *node) usable() bool {
 	return n.state == wire.NodeRunning || n.state == wire.NodeDecommissioning
@@ -320,6 +323,7 @@ type nodeTable struct {
 	classes  map[string]bool           // names of sizes of nodes
 	topology *topology                 // safe for many goroutines
 	hosts    hostSet                   // hosts that may have NodeManagers
+	sizes    map[string]wire.Resource  // of nodes by host:port, which override the nodes' own
 	widest   sched.Resources           // of each kind the most that a node has, unless changed
 	changed  bool                      // a node has come or left, or has another size: widest is out of date
 	came     map[string]bool           // hosts and racks of nodes that were added since meet; see application.reask

@@ -89,7 +89,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 	n.web, n.service = net.JoinHostPort(q.Node.Host, strconv.Itoa(int(q.HTTPPort))), service(q.Node, remote)
 	n.registration++
 	q.Resource = n.offered(q.Resource)
-	if to := t.m.config.Sizes.sizeOf(q.Node, q.Resource); to != q.Resource {
+	if to := t.m.nodes.sizeOf(q.Node, q.Resource); to != q.Resource {
 		n.sizes.own, q.Resource = &to, to
 	}
 	n.version = cut(q.Version, mostTitle)
@@ -254,7 +254,7 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 // the heartbeat, or to repeat an answer.
 func (t tracker) takePart(q *wire.HeartbeatRequest) (answer, error) {
 	n := t.m.nodes.byID[q.Status.Node]
-	if n == nil || !n.usable() && n.state != wire.NodeUnhealthy {
+	if n == nil || !n.here() {
 		return nil, nil
 	}
 	want := int32(0)
@@ -287,7 +287,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 				Diagnostics: "Disallowed NodeManager nodeId: " + q.Status.Node.String(),
 			},
 		)
-	case n == nil || !n.usable() && n.state != wire.NodeUnhealthy:
+	case n == nil || !n.here():
 		return reply(
 			&wire.HeartbeatResponse{
 				Action:      wire.NodeResync,
@@ -319,7 +319,7 @@ func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
 
 // unregister removes a node that ends. The node itself kills its containers.
 func (t tracker) unregister(q *wire.UnregisterNode) (answer, error) {
-	if n := t.m.nodes.byID[q.Node]; n != nil && (n.usable() || n.state == wire.NodeUnhealthy) {
+	if n := t.m.nodes.byID[q.Node]; n != nil && n.here() {
 		n.gone(wire.NodeShutdown)
 	}
 	return nil, nil

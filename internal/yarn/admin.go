@@ -129,7 +129,13 @@ func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	}
 	o.m.nodes.hosts = hosts.set()
 	for _, n := range o.m.nodes.list {
+		own, said := hosts.Patience[n.id.Host]
 		switch allowed := o.m.nodes.hosts.allows(n.id.Host); {
+		case !allowed && said && q.How == wire.DecommissionGraceful:
+			if own < 0 {
+				own = mostTime
+			}
+			n.decommission(own)
 		case !allowed:
 			n.decommission(patience)
 		case n.state == wire.NodeDecommissioning:

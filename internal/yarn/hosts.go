@@ -5,13 +5,18 @@ import (
 	"encoding/xml"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Hosts are which machines may have NodeManagers.
 type Hosts struct {
 	Included []string // nil: all
 	Excluded []string // of those
+	// Patience is how long the nodes of an excluded host may take to leave gracefully, whatever the operator says;
+	// below zero: as long as they need.
+	Patience map[string]time.Duration
 }
 
 // allows reports whether a host may have a NodeManager.
@@ -54,38 +59,53 @@ func readHosts(dir, included, excluded string) (h Hosts, err error) {
 		if err != nil {
 			return h, err
 		}
-		if *one.list, err = parseHosts(path, text); err != nil {
+		if *one.list, h.Patience, err = parseHosts(path, text); err != nil { // in the end those of the excluded
 			return h, err
 		}
 	}
 	return h, nil
 }
 
-// parseHosts reads a list of hosts: separated by spaces or lines, comments after #, or as XML.
-func parseHosts(file string, text []byte) (list []string, err error) {
+// parseHosts reads a list of hosts: separated by spaces or lines, comments after #, or as XML. There hosts may have
+// a <timeout>, in seconds.
+func parseHosts(file string, text []byte) (list []string, patience map[string]time.Duration, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
 		var doc struct {
 			XMLName xml.Name `xml:"hosts"`
 			Hosts   []struct {
-				Name string `xml:"name"`
+				Name    string `xml:"name"`
+				Timeout string `xml:"timeout"`
 			} `xml:"host"`
 		}
 		if err := readXML(text, &doc); err != nil {
-			return nil, fmt.Errorf("read %s: %w: must be <hosts> with a <host> of <name> for each", file, err)
+			return nil, nil, fmt.Errorf("read %s: %w: must be <hosts> with a <host> of <name> for each", file, err)
 		}
 		for _, h := range doc.Hosts {
-			list = append(
-				list,
-				strings.FieldsFunc(
-					h.Name,
-					func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' },
-				)...)
+			names := strings.FieldsFunc(h.Name, func(r rune) bool {
+				return r == ',' || r == ' ' || r == '\n' || r == '\t'
+			})
+			list = append(list, names...)
+			said := strings.TrimSpace(h.Timeout)
+			if said == "" {
+				continue
+			}
+			n, err := strconv.ParseInt(said, 10, 32)
+			if err != nil {
+				return nil, nil, fmt.Errorf("%s: <timeout> of %.200s is %.200q: must be a number of seconds, or -1: "+
+					"as long as it takes", file, h.Name, said)
+			}
+			for _, name := range names {
+				if patience == nil {
+					patience = map[string]time.Duration{}
+				}
+				patience[name] = time.Duration(n) * time.Second
+			}
 		}
-		return list, nil
+		return list, patience, nil
 	}
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
 		list = append(list, strings.Fields(line)...)
 	}
-	return list, nil
+	return list, nil, nil
 }

@@ -338,6 +338,32 @@ func TestLeavingNodeWaitsForApplications(t *testing.T) {
 	}
 }
 
+// How long a node may take to leave gracefully is what the file says of its host, before what the operator says.
+func TestLeavingNodeOfAFile(t *testing.T) {
+	for _, c := range []struct {
+		file, after time.Duration
+		how         wire.Decommissioning
+		want        wire.NodeState
+	}{
+		{time.Minute, 61 * time.Second, wire.DecommissionGraceful, wire.NodeDecommissioned},
+		{20 * time.Second, 19 * time.Second, wire.DecommissionGraceful, wire.NodeDecommissioning},
+		{20 * time.Second, 21 * time.Second, wire.DecommissionGraceful, wire.NodeDecommissioned},
+		{-time.Second, 9 * time.Minute, wire.DecommissionGraceful, wire.NodeDecommissioning},
+		{time.Minute, 0, wire.DecommissionNormal, wire.NodeDecommissioned},
+	} {
+		f := newFew(t)
+		n := f.runOn("a").node
+		hosts := Hosts{Excluded: []string{"a"}, Patience: map[string]time.Duration{"a": c.file}}
+		f.do(func(m *manager) (answer, error) {
+			return admin{m, "root"}.refreshNodes(hosts, &wire.RefreshNodes{How: c.how, Timeout: 300}), nil
+		})
+		f.now = f.now.Add(c.after)
+		if f.f.turn(nil); n.state != c.want {
+			t.Errorf("%v in the file, %v later: the node is in state %d, want %d", c.file, c.after, n.state, c.want)
+		}
+	}
+}
+
 // An ApplicationMaster is told of nodes that have changed, a bounded number in an answer, each node once however often
 // it has changed until then, in its last state. What is kept of changes does not grow with them.
 func TestNewsOfNodesComeInParts(t *testing.T) {

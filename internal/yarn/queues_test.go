@@ -400,13 +400,16 @@ func TestHosts(t *testing.T) {
 		"exclude.xml": "<hosts><host><name>b, c</name><timeout>60</timeout></host>" +
 			"<host><name>d</name></host></hosts>",
 		"bad": "<hosts><host>",
+		"odd": "<hosts><host><name>b</name><timeout>1m</timeout></host></hosts>",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h, err := readHosts(dir, "include", filepath.Join(dir, "exclude.xml"))
-	if want := (Hosts{[]string{"a", "b", "e"}, []string{"b", "c", "d"}}); err != nil || !reflect.DeepEqual(h, want) {
+	want := Hosts{Included: []string{"a", "b", "e"}, Excluded: []string{"b", "c", "d"},
+		Patience: map[string]time.Duration{"b": time.Minute, "c": time.Minute}}
+	if err != nil || !reflect.DeepEqual(h, want) {
 		t.Errorf("%+v, %v", h, err)
 	}
 	s := h.set()
@@ -417,7 +420,7 @@ func TestHosts(t *testing.T) {
 	if !all.allows("z") {
 		t.Error("without lists, all may")
 	}
-	for _, path := range []string{"bad", "missing"} {
+	for _, path := range []string{"bad", "missing", "odd"} {
 		if _, err := readHosts(dir, "", path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -599,7 +602,7 @@ func FuzzHosts(f *testing.F) {
 	f.Add([]byte("a b # c"))
 	f.Add([]byte("<hosts><host><name>a,b</name></host></hosts>"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		list, err := parseHosts("fuzz", text)
+		list, _, err := parseHosts("fuzz", text)
 		for _, h := range list {
 			if err == nil && strings.ContainsAny(h, " \n\t") {
 				t.Errorf("host %q", h)

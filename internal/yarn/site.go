@@ -58,6 +58,12 @@ func Site(dir string) (config Config, notes []string, err error) {
 			),
 		)
 	}
+	switch class := p.text(classOfRacks, ""); class[strings.LastIndexByte(class, '.')+1:] {
+	case "", "ScriptBasedMapping", "TableMapping":
+	default:
+		more = append(more, fmt.Sprintf("%s: %s = %s: not understood; the racks of hosts are those of %s and %s",
+			p.values[classOfRacks].file, classOfRacks, class, scriptOfRacks, tableOfRacks))
+	}
 	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
 	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }
 	return config, append(p.notes(), more...), errors.Join(p.wrong...)
@@ -72,6 +78,13 @@ func (c *Config) groupsMatter() bool {
 	}
 	return c.Access.Lists || len(c.Access.Admins.Groups) > 0 || c.Security.Services.grouped()
 }
+
+// Properties that say in which racks hosts are: by a class in Java, a script or a table.
+const (
+	classOfRacks  = "net.topology.node.switch.mapping.impl"
+	scriptOfRacks = "net.topology.script.file.name"
+	tableOfRacks  = "net.topology.table.file.name"
+)
 
 // rereadQueues reads what a folder says of the queues now.
 func rereadQueues(dir string) (Queues, error) {
@@ -233,7 +246,7 @@ func (p *properties) config(dir string) Config {
 	if included != "" || excluded != "" {
 		c.Hosts = func() (Hosts, error) { return readHosts(dir, included, excluded) }
 	}
-	if path := p.text("net.topology.table.file.name", ""); path != "" {
+	if path := p.text(tableOfRacks, ""); path != "" {
 		text, err := readBounded(path)
 		if err == nil {
 			c.Racks, err = parseRacks(path, text)
@@ -242,7 +255,7 @@ func (p *properties) config(dir string) Config {
 			p.wrong = append(p.wrong, err)
 		}
 	}
-	c.RackScript = p.text("net.topology.script.file.name", "")
+	c.RackScript = p.text(scriptOfRacks, "")
 	p.access(&c.Access)
 	c.Security.Secured = p.secured()
 	manager, _, _ := net.SplitHostPort(p.ofOne(id, "address", net.JoinHostPort(host, "8032")))

@@ -334,3 +334,15 @@ func TestGroupMappingIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A class that says in which racks hosts are is named: it is not run, and all hosts would be in one rack.
+func TestRackClassIsNamed(t *testing.T) {
+	for class, want := range map[string]int{"org.apache.hadoop.net.ScriptBasedMapping": 0,
+		"org.apache.hadoop.net.TableMapping": 0, "org.example.Racks": 1} {
+		_, notes, err := Site(site(t, classOfRacks+"="+class))
+		if err != nil || len(notes) != want || want > 0 && !strings.Contains(notes[0], class+": not understood; the "+
+			"racks of hosts are those of net.topology.script.file.name") {
+			t.Errorf("%s: %q, %v", class, notes, err)
+		}
+	}
+}

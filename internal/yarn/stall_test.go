@@ -113,7 +113,7 @@ func tellsOfAsks(m *manager) (told int) {
 // nodes already, and will do with others, need not be, nor any if a node comes back.
 func TestManyNodesThatComeAndAsks(t *testing.T) {
 	f := newFew(t)
-	list := []string{"/one 9 true", DefaultRack + " 9 true", "* 60 true"}
+	list := []string{"/one 9 true", DefaultRack + " 90 true", "* 60 true"}
 	for i := range 50 {
 		list = append(list, fmt.Sprintf("h%d 1 true", i))
 	}
@@ -149,6 +149,16 @@ func TestManyNodesThatComeAndAsks(t *testing.T) {
 		come(m, n.id.Host)
 		if told := tellsOfAsks(m); told != 0 {
 			t.Errorf("a node comes back: the core is told %d times", told)
+		}
+		return nil, nil
+	})
+	f = newFew(t)
+	f.allocate(asks(DefaultRack+" 9 true", "* 60 true"))
+	f.do(func(m *manager) (answer, error) {
+		come(m, "first")
+		come(m, "second")
+		if told := tellsOfAsks(m); told != 1 {
+			t.Errorf("the first nodes of a rack: the core is told %d times", told)
 		}
 		return nil, nil
 	})

@@ -402,14 +402,9 @@ func meet(m *manager) {
 	if len(came) == 0 {
 		return
 	}
-	m.nodes.came = map[string]bool{}
+	m.nodes.came, m.apps.nearer = map[string]bool{}, true
 	for _, app := range m.apps.list {
-		switch a := app.current(); {
-		case app.starting():
-			if app.near() != nil {
-				app.place()
-			}
-		case !app.over && !a.ended():
+		if a := app.current(); !app.over && a != nil && !a.ended() {
 			app.reask(came)
 		}
 	}
@@ -479,9 +474,9 @@ func (app *application) unplaced(c *container) {
 }
 
 // settleAll tells the core of the groups that have changed since the last Step without a call of their
-// ApplicationMaster, and where ApplicationMasters may be started now.
+// ApplicationMaster, and where ApplicationMasters may be started now. The latter waits for a Step if there are other
+// facts: the core may not have heard of the end of an ApplicationMaster yet, and place says what it has heard.
 func (m *manager) settleAll() {
-	m.apps.placeAgain()
 	for _, u := range m.unsettled {
 		if u.app.asks.groups[u.group.key] == u.group && u.group.changed {
 			u.app.settle(u.group)
@@ -490,4 +485,7 @@ func (m *manager) settleAll() {
 	}
 	clear(m.unsettled)
 	m.unsettled = m.unsettled[:0]
+	if len(m.events) == 0 {
+		m.apps.placeAgain()
+	}
 }

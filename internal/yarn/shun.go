@@ -88,7 +88,8 @@ func canStartBeside(app *application, ids []sched.NodeID) bool {
 	return slices.ContainsFunc(t.list, fits)
 }
 
-// place tells the core where the next ApplicationMaster may be started.
+// place tells the core where the next ApplicationMaster may be started. The core must have heard of the end of the last
+// one.
 func (app *application) place() {
 	if app.submission.Unmanaged {
 		return
@@ -121,16 +122,16 @@ func (t *appTable) retry(m *manager) {
 	t.retold = wary
 }
 
-// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once before a
-// Step, however many have.
+// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once, however many
+// have. The core has heard of all that has happened.
 func (t *appTable) placeAgain() {
-	if !t.again {
+	if !t.again && !t.nearer {
 		return
 	}
-	t.again = false
 	for _, app := range t.list {
-		if app.starting() {
+		if app.starting() && (t.again || app.near() != nil) {
 			app.place()
 		}
 	}
+	t.again, t.nearer = false, false
 }

@@ -282,3 +282,43 @@ func TestManyNodesFallSilent(t *testing.T) {
 		t.Errorf("%d nodes beat, and the core is told %d times, want %d", f.m.nodes.ready, told, waiting)
 	}
 }
+
+// An ApplicationMaster ends in the turn in which a node is heard again, or comes, so that the core is told again where
+// ApplicationMasters may be started. The next attempt is not lost by that.
+func TestMasterEndsWhileNodesChange(t *testing.T) {
+	for name, change := range map[string]func(m *manager, quiet *node){
+		"a node is heard again": func(m *manager, quiet *node) {
+			tracker{m}.heartbeat(&wire.HeartbeatRequest{Status: wire.NodeStatus{Node: quiet.id,
+				Health: wire.Health{OK: true}}})
+		},
+		"a node comes": func(m *manager, _ *node) {
+			q := registration(9, wire.Resource{Memory: 4096, VCores: 8})
+			q.Node.Host = "late"
+			tracker{m}.register(q, &net.TCPAddr{})
+		},
+	} {
+		f := newFleet(t, 4)
+		f.submitOne(false)
+		f.orders[0].done(errors.New("refused")) // so that nodes are excluded at all
+		app, err := f.submit(masterOn(true, "n1", "late"))
+		if err != nil || app.current() == nil {
+			t.Fatalf("%+v, %v", app, err)
+		}
+		c := app.current().master
+		quiet := f.m.nodes.list[3]
+		if quiet == c.node {
+			quiet = f.m.nodes.list[2]
+		}
+		f.do(func(*manager) (answer, error) { quiet.expired(); return nil, nil })
+		f.do(func(m *manager) (answer, error) {
+			tracker{m}.heartbeat(&wire.HeartbeatRequest{Status: wire.NodeStatus{Node: c.node.id,
+				Health:     wire.Health{OK: true},
+				Containers: []wire.ContainerStatus{{ID: c.id, State: wire.ContainerComplete, Exit: 1}}}})
+			change(m, quiet)
+			return nil, nil
+		})
+		if len(app.attempts) != 2 {
+			t.Errorf("%s: %d attempts, want another one", name, len(app.attempts))
+		}
+	}
+}

@@ -360,7 +360,8 @@ type appTable struct {
 	held    int64 // bytes of the submissions of applications that are not over
 	wary    int   // how many applications that are not over shun nodes
 	retold  bool  // the core was told of shunned nodes at the last change of nodes
-	again   bool  // before the next Step the core must be told where ApplicationMasters that wait may be started
+	again   bool  // the core must be told where ApplicationMasters that wait may be started
+	nearer  bool  // the same of those that name nodes: a node has come
 }
 
 // A leaseTable finds containers by the core's attempts. It is indexed by the attempts' slots.

@@ -170,7 +170,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 	m := app.m
 	app.over, app.state, app.times.finished = true, state, m.millis()
 	m.live.off(app.lifetime.alarm)
-	if len(app.shunned) > 0 {
+	if app.shunned != nil { // its nodes may be forgotten
 		m.apps.wary--
 	}
 	if app.outcome.final == wire.Undefined {

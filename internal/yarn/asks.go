@@ -474,9 +474,9 @@ func (app *application) unplaced(c *container) {
 }
 
 // settleAll tells the core of the groups that have changed since the last Step without a call of their
-// ApplicationMaster, and where ApplicationMasters may be started now. The latter waits for a Step if there are other
-// facts: the core may not have heard of the end of an ApplicationMaster yet, and place says what it has heard.
+// ApplicationMaster, and where ApplicationMasters may be started now.
 func (m *manager) settleAll() {
+	m.apps.placeAgain()
 	for _, u := range m.unsettled {
 		if u.app.asks.groups[u.group.key] == u.group && u.group.changed {
 			u.app.settle(u.group)
@@ -485,7 +485,4 @@ func (m *manager) settleAll() {
 	}
 	clear(m.unsettled)
 	m.unsettled = m.unsettled[:0]
-	if len(m.events) == 0 {
-		m.apps.placeAgain()
-	}
 }

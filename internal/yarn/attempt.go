@@ -209,6 +209,7 @@ func (a *attempt) launched(err error) {
 		a.blameless = errors.Is(err, errSilent)
 		n.distrust()
 		a.app.shun(n)
+		a.app.m.step()
 		a.fail(fmt.Sprintf("Error launching %s. Got exception: %v", a.id, err))
 	}
 }

@@ -197,6 +197,9 @@ func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 		}
 		c.m.note(done)
 	}
+	if app := c.attempt.app; c.isMaster() && c.attempt.failed && !app.over && blamesNode(end.Exit) {
+		app.shun(c.node)
+	}
 	c.attempt.tell(c, end)
 	c.settle()
 }

@@ -259,12 +259,6 @@ func (app *application) unfound(c *container) {
 	}
 }
 
-// unbooked reports whether the core does not know the last ApplicationMaster.
-func (app *application) unbooked() bool {
-	a := app.current()
-	return a == nil || a.master != nil && a.master.lease == 0
-}
-
 // earlier reports whether a container was granted in an earlier life.
 func (m *manager) earlier(id wire.ContainerID) bool { return id.ID>>wire.EpochShift < m.life.epoch }
 

@@ -3,13 +3,15 @@ package yarn
 import (
 	"slices"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Where ApplicationMasters are not started. A launch that fails excludes its node for the application's next attempts,
-// until a NodeManager registers there again. A node on which shunLaunches launches in a row fail is excluded for the
-// ApplicationMasters of all applications, until one starts there, it registers again, or shunTime is over. Where that
-// would exclude every node that may get containers, none is excluded.
+// Where ApplicationMasters are not started. A launch that fails, or an ApplicationMaster whose process fails there,
+// excludes its node for the application's next attempts, until a NodeManager registers there again: a node where
+// every process fails at once has always room. A node on which shunLaunches launches in a row fail is excluded for
+// the ApplicationMasters of all applications, until one starts there, it registers again, or shunTime is over. Where
+// no node would be left that is large enough, none is excluded.
 
 // shunLaunches is how many launches on a node fail in a row until it is excluded for all.
 const shunLaunches = 2
@@ -41,7 +43,7 @@ func (n *node) trust() {
 }
 
 // shun excludes a node for the application's next attempts. The core must know before it hears that the attempt has
-// ended.
+// ended, or in the same Step.
 func (app *application) shun(n *node) {
 	if app.shunned == nil {
 		app.shunned = map[*node]int32{}
@@ -49,7 +51,16 @@ func (app *application) shun(n *node) {
 	}
 	app.shunned[n] = n.registration
 	app.place()
-	app.m.step()
+}
+
+// blamesNode reports whether the exit status of an ApplicationMaster's container may be its node's fault, as in Hadoop
+// (RMAppAttemptImpl.shouldCountTowardsNodeBlacklisting).
+func blamesNode(exit int32) bool {
+	switch exit {
+	case 0, wire.ExitVirtual, wire.ExitMemory, wire.ExitByMaster, wire.ExitAfterApp:
+		return false
+	}
+	return !blamelessExit(exit)
 }
 
 // excluded returns the nodes on which no ApplicationMaster of the application is started, sorted; nil if no other node
@@ -88,8 +99,7 @@ func canStartBeside(app *application, ids []sched.NodeID) bool {
 	return slices.ContainsFunc(t.list, fits)
 }
 
-// place tells the core where the next ApplicationMaster may be started. The core must have heard of the end of the last
-// one.
+// place tells the core where the next ApplicationMaster may be started, and whether there is to be one.
 func (app *application) place() {
 	if app.submission.Unmanaged {
 		return
@@ -98,11 +108,12 @@ func (app *application) place() {
 	if j == nil || j.Ended {
 		return
 	}
-	asks := &sched.Asks{Pending: j.Stages[0].Pending, Banned: app.excluded()}
+	asks := &sched.Asks{Banned: app.excluded()}
 	if g := app.near(); g != nil {
 		asks.Only, asks.Near = g.only(&app.m.nodes), g.near(&app.m.nodes)
 	}
-	if app.unbooked() {
+	// The core may not have heard of the end of the last one yet, so what it has pending does not count.
+	if a := app.current(); a == nil || a.ended() && (a.master == nil || a.master.state == done) {
 		asks.Pending = 1
 	}
 	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})
@@ -122,8 +133,8 @@ func (t *appTable) retry(m *manager) {
 	t.retold = wary
 }
 
-// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once, however many
-// have. The core has heard of all that has happened.
+// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once before a
+// Step, however many have.
 func (t *appTable) placeAgain() {
 	if !t.again && !t.nearer {
 		return

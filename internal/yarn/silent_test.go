@@ -322,3 +322,26 @@ func TestMasterEndsWhileNodesChange(t *testing.T) {
 		}
 	}
 }
+
+// An ApplicationMaster whose process has failed is started again on another node, even where the one that it failed on
+// has its turn: it may be a node where every process fails. A process that took too much memory would do so elsewhere.
+func TestFailedMastersExcludeTheirNode(t *testing.T) {
+	for exit, want := range map[int32]string{1: "n1", -1000: "n1", 0: "n0", wire.ExitMemory: "n0",
+		wire.ExitPreempted: "n0"} {
+		f := newFleetUnder(t, 2, "fifo:masters=1")
+		app := f.submitOne(false)
+		for last := app; last.current().master.node.id.Host != "n1"; { // so that it is n0's turn
+			last = f.submitOne(false)
+		}
+		c := app.current().master
+		f.do(func(m *manager) (answer, error) {
+			return tracker{m}.heartbeat(&wire.HeartbeatRequest{Status: wire.NodeStatus{Node: c.node.id,
+				Health:     wire.Health{OK: true},
+				Containers: []wire.ContainerStatus{{ID: c.id, State: wire.ContainerComplete, Exit: exit}}}})
+		})
+		if got := app.current().master.node.id.Host; c.node.id.Host != "n0" || len(app.attempts) != 2 || got != want {
+			t.Errorf("exit %d on %s: %d attempts, the last on %s, want %s", exit, c.node.id.Host, len(app.attempts),
+				got, want)
+		}
+	}
+}

@@ -151,6 +151,9 @@ const (
 	ExitAborted   = -100  // released by the application, or its node was lost
 	ExitDisks     = -101
 	ExitPreempted = -102
+	ExitVirtual   = -103 // it took more virtual memory than it had
+	ExitMemory    = -104 // it took more memory than it had
+	ExitByMaster  = -105
 	ExitByRM      = -106
 	ExitAfterApp  = -107 // its application was over
 )

@@ -29,16 +29,17 @@ var arrows = map[string][]string{
 	"priority":     {},
 	"predict":      {"workload", "sched", "jobhistory", "priority"},
 	"spelling":     {},
+	"splitmix":     {},
 	"jobhistory":   {},
-	"model":        {"theory", "sched", "spelling"},
+	"model":        {"theory", "sched", "spelling", "splitmix"},
 	"policy":       {"theory", "sched", "spelling", "priority"},
 	"outlook":      {"sched"},
 	"record":       {"sched", "chart", "theory", "workload", "outlook", "spelling"}, // loans are theory's
 	"unpack":       {},
-	"workload":     {"sched", "unpack", "jobhistory", "spelling"},
+	"workload":     {"sched", "unpack", "jobhistory", "spelling", "splitmix"},
 	"joblog":       {"sched"},
-	"sim":          {"sched", "workload", "theory", "priority", "spelling"}, // what a probe samples is theory's
-	"mr":           {"sched", "theory", "spelling", "joblog", "safefile"},   // an engine: no policy or record
+	"sim":          {"sched", "workload", "theory", "priority", "spelling"},           // a sample is theory's
+	"mr":           {"sched", "theory", "spelling", "splitmix", "joblog", "safefile"}, // no policy or record
 	"yarn":         {"sched", "outlook", "safefile"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
@@ -64,7 +65,7 @@ var more = map[string][]string{
 // pure packages decide or compute; they must not know what time it is, draw chance that no seed controls, run at once
 // with anything, or touch the world, or runs could not be repeated.
 var pure = map[string]bool{"sched": true, "policy": true, "model": true, "theory": true,
-	"priority": true}
+	"priority": true, "splitmix": true}
 
 var forbiddenImports = []string{"os", "net", "sync", "sync/atomic", "math/rand", "crypto/rand", "context", "syscall",
 	"log", "log/slog"}

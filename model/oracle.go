@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 
+	"github.com/sojourn-sched/sojourn/internal/splitmix"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -106,13 +107,8 @@ func (n *Noisy) factor(job sched.JobID) float64 {
 	return math.Exp(n.Sigma * math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v))
 }
 
-// mix returns a hash of x: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// mix returns a hash of x.
+func mix(x uint64) uint64 { return splitmix.Mix(x + splitmix.Increment) }
 
 // uniform makes a number in (0, 1) of a hash.
 func uniform(h uint64) float64 { return (float64(h>>11) + 0.5) / (1 << 53) }

@@ -1,10 +1,13 @@
 package workload
 
-import "math"
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/splitmix"
+)
 
 // Chance is a random number that is a function of what it is for: a seed, then a job, a stage, a task, one With each.
-// So a draw depends neither on the order in which tasks run nor on the policy, and nothing has to be stored. Words are
-// mixed by the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+// So a draw depends neither on the order in which tasks run nor on the policy, and nothing has to be stored.
 type Chance uint64
 
 // NewChance returns the chance of a seed.
@@ -12,11 +15,7 @@ func NewChance(seed uint64) Chance { return Chance(0).With(seed) }
 
 // With returns the chance of n, given c.
 func (c Chance) With(n uint64) Chance {
-	z := uint64(c) + 0x9e3779b97f4a7c15 // 2^64 ÷ golden ratio, SplitMix64's increment
-	z = (z ^ n) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return Chance(z ^ z>>31)
+	return Chance(splitmix.Mix(((uint64(c) + splitmix.Increment) ^ n) * splitmix.Multiplier))
 }
 
 // Uniform returns a number in (0, 1), never an end of it.

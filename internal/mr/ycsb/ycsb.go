@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/sojourn-sched/sojourn/internal/splitmix"
 )
 
 // A Workload is a mix of operations.
@@ -51,15 +53,8 @@ func NewLoad(w Workload, records, value int, seed uint64) *Load {
 		zipf: rand.NewZipf(r, 1.01, 1, uint64(records-1))}
 }
 
-// Key returns the key of a record.
-func Key(record int) []byte { return fmt.Appendf(nil, "user%016x", mix(uint64(record))) }
-
-// mix scatters records over the keys (the finaliser of SplitMix64; Steele, Lea and Flood, OOPSLA 2014).
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// Key returns the key of a record. Records are scattered over the keys.
+func Key(record int) []byte { return fmt.Appendf(nil, "user%016x", splitmix.Mix(uint64(record))) }
 
 // Fill writes all records.
 func (l *Load) Fill(db *pebble.DB) error {

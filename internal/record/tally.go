@@ -51,7 +51,6 @@ type attemptTally struct {
 	preempted   Preempted
 	speculative Speculative
 	second      map[sched.AttemptID]struct{} // running second attempts
-	pauses      pauses
 	lost        total
 }
 
@@ -69,7 +68,7 @@ func NewTally(o TallyOptions) *Tally {
 	return &Tally{
 		options:  o,
 		result:   Result{Policy: o.Policy},
-		attempts: attemptTally{second: map[sched.AttemptID]struct{}{}, pauses: pauses{}},
+		attempts: attemptTally{second: map[sched.AttemptID]struct{}{}},
 	}
 }
 
@@ -91,11 +90,9 @@ func (t *Tally) Record(now sched.Time, events []sched.Event, actions []sched.Act
 			if e.Outcome == sched.OK && t.options.Measured {
 				t.alone.note(t.view, e)
 			}
-			if e.Outcome != sched.OK || len(t.attempts.second) > 0 || len(t.attempts.pauses) > 0 {
+			if e.Outcome != sched.OK || len(t.attempts.second) > 0 {
 				t.attempts.done(t.view, events, i)
 			}
-		case sched.AttemptSuspended:
-			t.attempts.pauses.begin(t.view, e.Attempt)
 		case sched.NodeJoined, sched.NodeReported, sched.NodeLost:
 			t.use.offer(now, t.view.Capacity)
 		case sched.JobSubmitted:
@@ -116,8 +113,6 @@ func (t *Tally) Record(now sched.Time, events []sched.Event, actions []sched.Act
 			}
 		case sched.Suspend:
 			t.attempts.preempted.Suspended++
-		case sched.Resume:
-			t.attempts.pauses.end(a.Attempt, now)
 		}
 	}
 }
@@ -299,14 +294,13 @@ func (t *attemptTally) done(v *sched.View, events []sched.Event, i int) {
 	}
 	_, second := t.second[a.ID]
 	delete(t.second, a.ID)
-	paused := t.pauses.forget(a.ID, v.Now)
 	switch e.Outcome {
 	case sched.OK:
 		if second && won(v, events, i) {
 			t.speculative.Won++
 		}
 	case sched.Failed, sched.Killed, sched.Lost:
-		t.lost.add(v.Now - a.Start - paused)
+		t.lost.add(v.Ran(a, v.Now))
 	}
 }
 
@@ -376,39 +370,6 @@ func LocalityOf(v *sched.View, a *sched.Attempt) sched.Locality {
 		}
 	}
 	return l
-}
-
-// pauses is how long attempts that were suspended did not run.
-type pauses map[sched.AttemptID]pause
-
-type pause struct {
-	since sched.Time // -1: it runs
-	sum   sched.Time // of earlier ones
-}
-
-// begin notes that an engine has suspended an attempt, unless the attempt has ended or has resumed before that report
-// came.
-func (p pauses) begin(v *sched.View, id sched.AttemptID) {
-	if a := v.Attempt(id); a != nil && (a.State == sched.Suspended || a.State == sched.Leaving) {
-		p[id] = pause{v.Now, p[id].sum}
-	}
-}
-
-func (p pauses) end(a sched.AttemptID, now sched.Time) {
-	if s, ok := p[a]; ok && s.since >= 0 {
-		p[a] = pause{-1, s.sum + now - s.since}
-	}
-}
-
-// forget returns how long an attempt that ends now was suspended in all.
-func (p pauses) forget(a sched.AttemptID, now sched.Time) sched.Time {
-	if len(p) == 0 {
-		return 0
-	}
-	p.end(a, now)
-	s := p[a].sum
-	delete(p, a)
-	return s
 }
 
 // ResultOf returns the figures of jobs from their rows alone, as on a cluster whose scheduler is not ours. deadlines

@@ -382,18 +382,18 @@ func TestSimMasters(t *testing.T) {
 		"--master-start",
 		"9s",
 	}
-	led := mean(append([]string{"--trace", trace, "--record", rec}, args...)...)
+	masters := mean(append([]string{"--trace", trace, "--record", rec}, args...)...)
 	for _, args := range [][]string{args, args[:6]} { // a record has its masters
-		if again := mean(append([]string{"--from-record", rec}, args...)...); math.Abs(again-led) > 1e-6 {
-			t.Errorf("mean sojourn %v s, simulated from its record %v", led, again)
+		if again := mean(append([]string{"--from-record", rec}, args...)...); math.Abs(again-masters) > 1e-6 {
+			t.Errorf("mean sojourn %v s, simulated from its record %v", masters, again)
 		}
 	}
-	if bare := mean(append([]string{"--trace", trace}, args[:6]...)...); led < bare+9 {
-		t.Errorf("mean sojourn %v s with masters that take 9 s to start, %v without", led, bare)
+	if bare := mean(append([]string{"--trace", trace}, args[:6]...)...); masters < bare+9 {
+		t.Errorf("mean sojourn %v s with masters that take 9 s to start, %v without", masters, bare)
 	}
 	large := []string{"--from-record", rec, "--masters", "8GiB"}
-	if held := mean(append(large, args[:6]...)...); held <= led {
-		t.Errorf("mean sojourn %v s with masters that fill a node, %v with those of 1 GiB", held, led)
+	if held := mean(append(large, args[:6]...)...); held <= masters {
+		t.Errorf("mean sojourn %v s with masters that fill a node, %v with those of 1 GiB", held, masters)
 	}
 	for want, bad := range map[string][]string{
 		"the cluster has slots":           {"--masters", "1536MiB", "--cluster", smallCluster},

@@ -225,8 +225,8 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 	return costs, o, nil
 }
 
-// lead gives jobs their masters, if they are to have any.
-func (f *costFlags) lead(jobs workload.Source, c *workload.Cluster, o workload.Options) (workload.Source, error) {
+// addMasters gives jobs their masters, if they are to have any.
+func (f *costFlags) addMasters(jobs workload.Source, c *workload.Cluster, o workload.Options) (workload.Source, error) {
 	if f.masters == "" {
 		for _, flag := range []string{"uber", "master-start", "master-vcores"} {
 			if f.said(flag) && (flag != "uber" || f.master.Uber) {
@@ -244,7 +244,7 @@ func (f *costFlags) lead(jobs workload.Source, c *workload.Cluster, o workload.O
 	if err := m.Fit(c); err != nil {
 		return nil, usageError{fmt.Errorf("--masters: %w", err)}
 	}
-	return m.Lead(jobs, c), nil
+	return m.AddTo(jobs, c), nil
 }
 
 // wholeMiB reads the memory of a container, which comes in MiB and not in parts of one: a bare number has Hadoop's
@@ -452,7 +452,7 @@ func (f *simFlags) config(
 			err = checkMaxima(cluster.Queues, cluster.Capacity(), options.MapTask)
 		}
 		if err == nil {
-			jobs, err = f.costs.lead(jobs, cluster, options)
+			jobs, err = f.costs.addMasters(jobs, cluster, options)
 		}
 	}
 	c = sim.Config{Cluster: cluster, Jobs: jobs, Seed: seed, Costs: costs, MostEvents: f.most, MostJobs: f.mostJobs}

@@ -25,7 +25,7 @@ import (
 // its failed and killed tasks again, as the master did.
 //
 // A master that asked for the tasks of all other stages asks for them when it has started, holds its container until
-// they are done (Past.Led), and some time longer (Past.Closing). One that did these tasks itself does so again
+// they are done (Past.MasterAsks), and some time longer (Past.Closing). One that did these tasks itself does so again
 // (Past.Uber).
 //
 // A job is yielded when it and all before it have ended, so that memory holds the jobs that were there at one time.
@@ -407,8 +407,8 @@ func (j *pastJob) ready(i int, began sched.Time, paused []pastSpan) sched.Time {
 	return began
 }
 
-// led reports whether a master asked for all stages but its own. uber says that it did their tasks itself.
-func (j *pastJob) led() (led, uber bool) {
+// masterAsks reports whether a master asked for all stages but its own. uber says that it did their tasks itself.
+func (j *pastJob) masterAsks() (asks, uber bool) {
 	at := j.masterStage()
 	if at < 0 {
 		return false, false
@@ -452,7 +452,7 @@ func (j *pastJob) finish() *workload.Past {
 	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
 		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
 	}
-	if out.Led, out.Uber = j.led(); out.Led && !out.Uber {
+	if out.MasterAsks, out.Uber = j.masterAsks(); out.MasterAsks && !out.Uber {
 		at := j.masterStage()
 		last := j.master.asked // a master that was launched late may find nothing to do
 		for i, st := range j.stages {

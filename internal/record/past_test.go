@@ -94,9 +94,10 @@ func TestPastMaster(t *testing.T) {
 		r.run()
 	})
 	past := pastOf(t, b)
-	if want := [][]sched.Time{{5 * sec}, {10 * sec, 10 * sec}, {4 * sec}}; !past.Led || past.Closing != 3*sec ||
+	if want := [][]sched.Time{{5 * sec}, {10 * sec, 10 * sec}, {4 * sec}}; !past.MasterAsks || past.Closing != 3*sec ||
 		past.Sojourn != 42*sec || !reflect.DeepEqual(past.Times, want) {
-		t.Errorf("led %v, %v, closing %v, times %v, want %v", past.Led, past.Sojourn, past.Closing, past.Times, want)
+		t.Errorf("a master asks %v, %v, closing %v, times %v, want %v", past.MasterAsks, past.Sojourn, past.Closing,
+			past.Times, want)
 	}
 	if most := past.Spec.Stages[1].MaxAttempts; most != sched.DefaultMaxAttempts {
 		t.Errorf("a map may fail %d times; what its master started again, a simulation must", most)
@@ -125,7 +126,7 @@ func TestPastMasterLostBeforeItAsks(t *testing.T) {
 	var end sched.Time
 	b := recorded(t, Options{}, func(w *Writer) {
 		done, err := sim.Run(context.Background(), sim.Config{Cluster: cluster,
-			Jobs: master.Lead(workload.Of(spec), cluster), Core: sched.Config{Policy: &inOrder{}, Recorder: w},
+			Jobs: master.AddTo(workload.Of(spec), cluster), Core: sched.Config{Policy: &inOrder{}, Recorder: w},
 			Script: []sim.Incident{{At: 2 * sec, Node: 1}, {At: 4 * sec, Node: 1, Returns: true}}})
 		if err != nil {
 			t.Fatal(err)
@@ -133,8 +134,9 @@ func TestPastMasterLostBeforeItAsks(t *testing.T) {
 		end = done.End
 	})
 	past := pastOf(t, b)
-	if want := []sched.Time{5 * sec}; !past.Led || past.Closing != 0 || !slices.Equal(past.Times[2], want) {
-		t.Errorf("led %v, closing %v, the master's times %v, want %v", past.Led, past.Closing, past.Times[2], want)
+	if want := []sched.Time{5 * sec}; !past.MasterAsks || past.Closing != 0 || !slices.Equal(past.Times[2], want) {
+		t.Errorf("a master asks %v, closing %v, the master's times %v, want %v", past.MasterAsks, past.Closing,
+			past.Times[2], want)
 	}
 	p, err := ClusterOf(reader(t, b))
 	if err != nil {

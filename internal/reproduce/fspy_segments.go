@@ -53,7 +53,7 @@ func hadoopMaster(uber bool) *workload.Master {
 func (m *match) as(jobs []*sched.JobSpec) ([]*sched.JobSpec, error) {
 	source := workload.Of(jobs...)
 	if m.master != nil {
-		source = m.master.Lead(source, fspyCluster())
+		source = m.master.AddTo(source, fspyCluster())
 	}
 	list, err := collect(source)
 	if err != nil {

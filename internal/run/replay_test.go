@@ -87,8 +87,8 @@ queues: [{name: a, weight: 2}, {name: b, min: {memory: 4GiB}}]
 		m := workload.DefaultMaster()
 		m.Size[sched.Memory] = []int64{512, 1024}[r.IntN(2)]
 		m.Start, m.Uber = sched.Time(r.IntN(5000))*time.Millisecond, r.IntN(2) == 0
-		var led []*sched.JobSpec
-		for j, err := range m.Lead(jobs, c) {
+		var with []*sched.JobSpec
+		for j, err := range m.AddTo(jobs, c) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,9 +97,9 @@ queues: [{name: a, weight: 2}, {name: b, min: {memory: 4GiB}}]
 				truth.Closing = sched.Time(r.IntN(6000)) * time.Millisecond
 				j.Payload = &truth
 			}
-			led = append(led, j)
+			with = append(with, j)
 		}
-		jobs = workload.Of(led...)
+		jobs = workload.Of(with...)
 	}
 	config := sim.Config{Cluster: c, Jobs: jobs, Seed: seed}
 	config.Costs.Master = sim.Defaults().Master

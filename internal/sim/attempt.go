@@ -34,19 +34,19 @@ const (
 
 // A job is the simulator's row of a job.
 type job struct {
-	id       sched.JobID
-	truth    *workload.Truth
-	chance   workload.Chance
-	probe    bool
-	led      bool             // it has a master that asks for its tasks
-	probedBy sched.JobID      // its last probe
-	master   sched.AttemptID  // its running master; zero: none
-	closing  bool             // its master commits the output and ends: all tasks are done
-	orphan   bool             // its master was lost, and no other has started yet
-	looked   bool             // it is in masters.looks
-	again    map[taskID]int32 // attempts of a task that ended without success
-	found    int              // how many rounds of truth.Later it has asked for
-	alike    alike
+	id         sched.JobID
+	truth      *workload.Truth
+	chance     workload.Chance
+	probe      bool
+	masterAsks bool             // it has a master that asks for its tasks
+	probedBy   sched.JobID      // its last probe
+	master     sched.AttemptID  // its running master; zero: none
+	closing    bool             // its master commits the output and ends: all tasks are done
+	orphan     bool             // its master was lost, and no other has started yet
+	looked     bool             // it is in masters.looks
+	again      map[taskID]int32 // attempts of a task that ended without success
+	found      int              // how many rounds of truth.Later it has asked for
+	alike      alike
 	supply
 }
 
@@ -102,7 +102,7 @@ func (t *attempts) admit(id sched.JobID, spec *sched.JobSpec) *job {
 		j.chance = t.chance.With(uint64(t.admitted))
 	}
 	*t.jobs.Of(t.view.Job(id)) = j
-	j.led = mustAsk(spec)
+	j.masterAsks = mustAsk(spec)
 	return j
 }
 

@@ -18,7 +18,7 @@ func TestClock(t *testing.T) {
 	cluster := slotCluster(1, 1, slots(1, 1))
 	containers := slotCluster(1, 1, sched.Resources{sched.Memory: 4096, sched.VCores: 4})
 	each := sched.Resources{sched.Memory: 1024, sched.VCores: 1}
-	led := workload.Master{Size: each, Start: 5 * sec}.Lead(
+	jobs := workload.Master{Size: each, Start: 5 * sec}.AddTo(
 		source(mr{maps: 4, mapTime: 300 * sec, reduces: 1, redTime: 100 * hour, part: 1, mapEach: each,
 			redEach: each}.job()), containers)
 	for name, c := range map[string]Config{
@@ -28,7 +28,7 @@ func TestClock(t *testing.T) {
 		"lost nodes": {Cluster: cluster, Jobs: source(mr{maps: 1, mapTime: 100 * hour}.job()),
 			Costs: Costs{Faults: Faults{MTBF: 6 * hour, MTTR: hour}}},
 		// The same with a master that is lost each time, and maps that are done each time.
-		"lost masters": {Cluster: containers, Jobs: led, Costs: Costs{Faults: Faults{MTBF: 6 * hour, MTTR: hour}}},
+		"lost masters": {Cluster: containers, Jobs: jobs, Costs: Costs{Faults: Faults{MTBF: 6 * hour, MTTR: hour}}},
 		"late jobs":    {Cluster: cluster, Jobs: source(mr{submit: clockMax + 1, maps: 1, mapTime: sec}.job())},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestClock(t *testing.T) {
 func TestLostMastersAreNoProgress(t *testing.T) {
 	each := sched.Resources{sched.Memory: 1024, sched.VCores: 1}
 	cluster := slotCluster(1, 1, sched.Resources{sched.Memory: 4096, sched.VCores: 4})
-	jobs := workload.Master{Size: each, Start: sec}.Lead(
+	jobs := workload.Master{Size: each, Start: sec}.AddTo(
 		source(mr{maps: 4, mapTime: sec, reduces: 1, redTime: 3600 * sec, part: 1, mapEach: each, redEach: each}.job()),
 		cluster)
 	_, err := Run(context.Background(), Config{Cluster: cluster, Jobs: jobs, Core: sched.Config{Policy: &inOrder{}},

@@ -22,14 +22,14 @@ func mustAsk(spec *sched.JobSpec) bool {
 	return slices.ContainsFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Asked })
 }
 
-// leads reports whether an attempt is a master that asks for tasks.
-func (r *attempt) leads() bool { return r.job.led && r.core.Stage.Kind == sched.Master }
+// asks reports whether an attempt is a master that asks for tasks.
+func (r *attempt) asks() bool { return r.job.masterAsks && r.core.Stage.Kind == sched.Master }
 
 // launched begins attempt r if it is a master, and ends it if its job's master was lost at this very instant. Else it
 // returns false.
 func (m *masters) launched(r *attempt) bool {
 	switch st := r.core.Stage; {
-	case r.leads():
+	case r.asks():
 		r.job.master, r.job.closing = r.id, false
 		start := r.job.truth.Time(st.ID.Index, r.core.Task)
 		if r.job.truth.Uber {
@@ -122,7 +122,7 @@ func (j *job) serial(spec *sched.JobSpec) (d sched.Time) {
 // dismiss ends the master of a job whose tasks are all done: at once, or after the time that its closing takes.
 func (m *masters) dismiss(row *sched.Job) {
 	j := m.tasks.of(row)
-	if row.Ended || !j.led {
+	if row.Ended || !j.masterAsks {
 		return
 	}
 	for _, st := range row.Stages {
@@ -145,7 +145,7 @@ func (m *masters) dismiss(row *sched.Job) {
 // lost kills the tasks of the job whose master r was lost. The job is an orphan until another master has started.
 func (m *masters) lost(r *attempt) {
 	row := r.core.Stage.Job
-	if !r.leads() || row.Ended {
+	if !r.asks() || row.Ended {
 		return
 	}
 	j := r.job

@@ -14,8 +14,8 @@ import (
 // memory is a vector of MiB.
 func memory(mib int64) sched.Resources { return sched.Resources{sched.Memory: mib} }
 
-// led are jobs whose masters hold 1536 MiB and start in 5 s; their tasks hold 1024.
-func led(uber bool, c *workload.Cluster, jobs ...mr) workload.Source {
+// withMasters makes jobs whose masters hold 1536 MiB and start in 5 s; their tasks hold 1024.
+func withMasters(uber bool, c *workload.Cluster, jobs ...mr) workload.Source {
 	m := workload.Master{Size: memory(1536), Start: 5 * sec, Uber: uber, Block: 100, TaskStart: sec}
 	var list []*sched.JobSpec
 	for _, j := range jobs {
@@ -24,7 +24,7 @@ func led(uber bool, c *workload.Cluster, jobs ...mr) workload.Source {
 		spec.Type, spec.Stages[0].InputBytes = "MAPREDUCE", j.input
 		list = append(list, spec)
 	}
-	return m.Lead(source(list...), c)
+	return m.AddTo(source(list...), c)
 }
 
 // A master is granted first, asks for the maps when it has started, for the reduces when these may start, and goes with
@@ -32,7 +32,8 @@ func led(uber bool, c *workload.Cluster, jobs ...mr) workload.Source {
 func TestMasterHoldsItsContainer(t *testing.T) {
 	c := slotCluster(1, 1, memory(4096))
 	l, r := simulate(t,
-		Config{Cluster: c, Jobs: led(false, c, mr{maps: 3, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1})})
+		Config{Cluster: c, Jobs: withMasters(false, c,
+			mr{maps: 3, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1})})
 	wantEnds(t, l, 0, 32*sec)
 	wantTimes(t, "launches", l.when(sched.Launch), 0, 5*sec, 5*sec, 15*sec, 25*sec)
 	wantTimes(t, "ends", l.ends(sched.OK), 15*sec, 15*sec, 25*sec, 32*sec, 32*sec)
@@ -49,7 +50,7 @@ func TestMasterUnderHeartbeats(t *testing.T) {
 		t,
 		Config{
 			Cluster: c,
-			Jobs:    led(false, c, mr{maps: 2, mapTime: 7 * sec}),
+			Jobs:    withMasters(false, c, mr{maps: 2, mapTime: 7 * sec}),
 			Costs:   Costs{Reporting: Reporting{Heartbeat: 4 * sec}},
 		},
 	)
@@ -63,7 +64,7 @@ func TestMasterChangesNoLuck(t *testing.T) {
 	costs := Costs{Chance: Variation{Sigma: 0.7}}
 	job := mr{maps: 4, mapTime: 10 * sec, mapEach: memory(1024)}
 	bare, _ := simulate(t, Config{Cluster: c, Jobs: source(job.job()), Costs: costs})
-	with, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, job), Costs: costs})
+	with, _ := simulate(t, Config{Cluster: c, Jobs: withMasters(false, c, job), Costs: costs})
 	first := with.when(sched.Launch)[1]
 	for i, at := range bare.ends(sched.OK) {
 		if got := with.ends(sched.OK)[i] - first; got != at {
@@ -80,7 +81,8 @@ func TestUberJobs(t *testing.T) {
 		t,
 		Config{
 			Cluster: c,
-			Jobs: led(true, c, mr{maps: 2, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1, input: 100},
+			Jobs: withMasters(true, c,
+				mr{maps: 2, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1, input: 100},
 				mr{maps: 10, mapTime: 10 * sec}, mr{maps: 2, mapTime: 10 * sec, input: 101}),
 		},
 	)
@@ -89,7 +91,7 @@ func TestUberJobs(t *testing.T) {
 		t.Errorf("%d launches, %d jobs failed; want 15 and none", r.Launches, r.Failed)
 	}
 	alone := Alone(c)
-	for spec, err := range led(true, c, mr{maps: 2, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1}) {
+	for spec, err := range withMasters(true, c, mr{maps: 2, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1}) {
 		if got := alone(spec); err != nil || got != 29*sec {
 			t.Errorf("alone %v, %v; want 29 s", got, err)
 		}
@@ -102,13 +104,15 @@ func TestUberJobs(t *testing.T) {
 func TestMasterLost(t *testing.T) {
 	c := slotCluster(2, 1, memory(4096))
 	script := []Incident{{At: 8 * sec, Node: 1}}
-	l, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, mr{maps: 6, mapTime: 10 * sec}), Script: script})
+	jobs := withMasters(false, c, mr{maps: 6, mapTime: 10 * sec})
+	l, _ := simulate(t, Config{Cluster: c, Jobs: jobs, Script: script})
 	wantEnds(t, l, 0, 43*sec)
 	wantTimes(t, "launches", l.when(sched.Launch)[:9], 0, 5*sec, 5*sec, 5*sec, 5*sec, 5*sec, 5*sec, 8*sec, 13*sec)
 
 	// Four maps are done when it is lost at 18, and none of them has to run again: two are left, 23-33.
 	script[0].At = 18 * sec
-	l, _ = simulate(t, Config{Cluster: c, Jobs: led(false, c, mr{maps: 8, mapTime: 10 * sec}), Script: script})
+	jobs = withMasters(false, c, mr{maps: 8, mapTime: 10 * sec})
+	l, _ = simulate(t, Config{Cluster: c, Jobs: jobs, Script: script})
 	if lost, killed := len(l.ends(sched.Lost)), len(l.ends(sched.Killed)); lost != 3 ||
 		killed != 2 { // the last two maps and the master; the maps again, at once
 		t.Errorf("%d attempts are lost and %d killed, want 3 and 2", lost, killed)
@@ -120,7 +124,7 @@ func TestMasterLost(t *testing.T) {
 		t,
 		Config{
 			Cluster: c,
-			Jobs:    led(false, c, mr{maps: 8, mapTime: 10 * sec}),
+			Jobs:    withMasters(false, c, mr{maps: 8, mapTime: 10 * sec}),
 			Script:  script,
 			Costs:   Costs{Reporting: Reporting{Heartbeat: sec}},
 		},
@@ -151,7 +155,7 @@ func TestMasterAsksWhileEndsAreTold(t *testing.T) {
 	c := slotCluster(3, 1, memory(4096))
 	spec := mr{maps: 10, mapTime: 10 * sec, mapEach: memory(1024)}.job()
 	spec.Type = "MAPREDUCE"
-	jobs := workload.Master{Size: memory(1536), Start: 6 * sec}.Lead(source(spec), c)
+	jobs := workload.Master{Size: memory(1536), Start: 6 * sec}.AddTo(source(spec), c)
 	l, _ := simulate(t, Config{Cluster: c, Jobs: jobs,
 		Script: []Incident{{At: 13 * sec, Node: 1}}, Costs: Costs{Reporting: Reporting{Heartbeat: 9 * sec}}})
 	var asked []int32
@@ -172,7 +176,7 @@ func TestMasterAsksWhileEndsAreTold(t *testing.T) {
 // when the master ends at 18 s; the next one starts 18-23, and the four maps left run 23-33 and 33-43.
 func TestMasterKilled(t *testing.T) {
 	c := slotCluster(1, 1, memory(4096))
-	l, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, mr{maps: 6, mapTime: 10 * sec}),
+	l, _ := simulate(t, Config{Cluster: c, Jobs: withMasters(false, c, mr{maps: 6, mapTime: 10 * sec}),
 		Core: sched.Config{Policy: at(map[sched.Time]func(*sched.Plan){
 			18 * sec: func(p *sched.Plan) { p.Kill(only(p, 1, 1), 0) },
 		})}})
@@ -187,7 +191,7 @@ func TestMasterKilled(t *testing.T) {
 func TestMastersFillTheCluster(t *testing.T) {
 	jobs := []mr{{maps: 1, mapTime: sec}, {maps: 1, mapTime: sec}, {maps: 1, mapTime: sec}}
 	full := slotCluster(1, 1, memory(3*1536))
-	_, err := Run(context.Background(), Config{Cluster: full, Jobs: led(false, full, jobs...),
+	_, err := Run(context.Background(), Config{Cluster: full, Jobs: withMasters(false, full, jobs...),
 		Core: sched.Config{Policy: &inOrder{}}})
 	if !errors.Is(err, ErrStuck) ||
 		!strings.Contains(err.Error(), "1 task waits for room, while 1 attempt of the job itself holds room and "+
@@ -195,7 +199,7 @@ func TestMastersFillTheCluster(t *testing.T) {
 		t.Errorf("got %v, want ErrStuck that says that masters hold the room", err)
 	}
 	c := slotCluster(1, 1, memory(3*1536+1024))
-	l, _ := simulate(t, Config{Cluster: c, Jobs: led(false, c, jobs...)})
+	l, _ := simulate(t, Config{Cluster: c, Jobs: withMasters(false, c, jobs...)})
 	if len(l.ended) != 3 {
 		t.Errorf("%d jobs end, want 3", len(l.ended))
 	}
@@ -205,7 +209,7 @@ func TestMastersFillTheCluster(t *testing.T) {
 func TestMastersNeedContainers(t *testing.T) {
 	for want, c := range map[string]*workload.Cluster{"the cluster has slots": slotCluster(1, 1, slots(2, 1)),
 		"no node of the cluster has room for it": slotCluster(4, 1, memory(1024))} {
-		_, err := Run(context.Background(), Config{Cluster: c, Jobs: led(false, c, mr{maps: 1}),
+		_, err := Run(context.Background(), Config{Cluster: c, Jobs: withMasters(false, c, mr{maps: 1}),
 			Core: sched.Config{Policy: &inOrder{}}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)

@@ -300,7 +300,7 @@ func (e *engine) admit(id sched.JobID, spec *sched.JobSpec) {
 	e.total.Jobs++
 	e.total.MostJobs = max(e.total.MostJobs, e.core.LiveJobs())
 	j := e.attempts.admit(id, spec)
-	e.sequel.some = e.sequel.some || j.led || spec.Open
+	e.sequel.some = e.sequel.some || j.masterAsks || spec.Open
 }
 
 // follow updates the simulator's rows by an event that the core derived.
@@ -331,7 +331,7 @@ func (e *engine) launch(a *sched.Action) {
 	e.total.Launches++
 	e.idle.futile++
 	r := e.attempts.add(e.core.Attempt(a.Attempt))
-	if r.job.led && e.masters.launched(r) {
+	if r.job.masterAsks && e.masters.launched(r) {
 		return
 	}
 	e.tasks.start(r)
@@ -371,7 +371,7 @@ func (e *engine) happen(what uint64) {
 	switch what &^ idMask {
 	case endOf:
 		e.pending--
-		if r := e.attempts.find(sched.AttemptID(id)); r.leads() {
+		if r := e.attempts.find(sched.AttemptID(id)); r.asks() {
 			e.masters.due(r)
 		} else {
 			e.tasks.end(r)

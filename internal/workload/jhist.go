@@ -122,7 +122,7 @@ func (o *Options) past(h *jobhistory.Job, report *Report, ordinal int64) (*sched
 		m.Size[sched.VCores] = 0
 	}
 	m.Start = max(0, h.Launch-h.Masters[0].Start) + min(longestLaunch, max(0, h.Masters[0].Start-h.Submit))
-	spec = m.lead(spec)
+	spec = m.withMaster(spec)
 	spec.Payload.(*Truth).Uber = h.Uber
 	return spec, nil
 }

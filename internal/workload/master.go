@@ -35,10 +35,10 @@ func DefaultMaster() Master {
 // Hadoop's mapreduce.job.ubertask.maxmaps and .maxreduces.
 const uberMaps, uberReduces = 9, 1
 
-// Lead yields the jobs of s, each with a master. Jobs that are no MapReduce and those of several rounds stay as they
+// AddTo yields the jobs of s, each with a master. Jobs that are no MapReduce and those of several rounds stay as they
 // are. A master that a job has is given the size, and takes its own time. There are no masters on a cluster of slots:
 // an error.
-func (m Master) Lead(s Source, c *Cluster) Source {
+func (m Master) AddTo(s Source, c *Cluster) Source {
 	return func(yield func(*sched.JobSpec, error) bool) {
 		size := m.on(c)
 		if err := m.Fit(c); err != nil {
@@ -48,7 +48,7 @@ func (m Master) Lead(s Source, c *Cluster) Source {
 		m.Size = size
 		for spec, err := range s {
 			if err == nil {
-				spec = m.lead(spec)
+				spec = m.withMaster(spec)
 			}
 			if !yield(spec, err) {
 				return
@@ -86,22 +86,22 @@ func (m Master) Fit(c *Cluster) error {
 	return nil
 }
 
-// lead returns a job with a master, after its other stages, so that these have the same luck as without one.
-func (m *Master) lead(spec *sched.JobSpec) *sched.JobSpec {
+// withMaster returns a job with a master, after its other stages, so that these have the same luck as without one.
+func (m *Master) withMaster(spec *sched.JobSpec) *sched.JobSpec {
 	t, ok := spec.Payload.(*Truth)
 	if !ok || spec.Open || spec.Type != mapReduce {
 		return spec
 	}
-	led, truth := *spec, *t
+	job, truth := *spec, *t
 	if at := slices.IndexFunc(spec.Stages, func(st sched.StageSpec) bool { return st.Kind == sched.Master }); at >= 0 {
-		led.Stages = slices.Clone(spec.Stages)
-		led.Stages[at].PerTask = m.Size
-		return &led
+		job.Stages = slices.Clone(spec.Stages)
+		job.Stages[at].PerTask = m.Size
+		return &job
 	}
-	led.Stages = append(slices.Clone(spec.Stages), sched.StageSpec{Kind: sched.Master, PerTask: m.Size, Tasks: 1,
+	job.Stages = append(slices.Clone(spec.Stages), sched.StageSpec{Kind: sched.Master, PerTask: m.Size, Tasks: 1,
 		MaxAttempts: sched.DefaultMaxAttempts})
 	for i := range spec.Stages {
-		led.Stages[i].Asked = true
+		job.Stages[i].Asked = true
 	}
 	truth.Stages = append(slices.Clone(t.Stages), StageTruth{Tasks: 1, Base: m.Start})
 	if truth.Uber = m.Uber && m.isUber(spec); truth.Uber {
@@ -109,8 +109,8 @@ func (m *Master) lead(spec *sched.JobSpec) *sched.JobSpec {
 			truth.Stages[i].Base = max(0, truth.Stages[i].Base-m.TaskStart)
 		}
 	}
-	led.Payload = &truth
-	return &led
+	job.Payload = &truth
+	return &job
 }
 
 // isUber is Hadoop's rule for jobs that are small enough (JobImpl.makeUberDecision).

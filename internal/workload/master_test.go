@@ -24,32 +24,32 @@ func TestMasterLeads(t *testing.T) {
 	m := DefaultMaster()
 	m.Uber, m.Block = true, 4*o.Block
 	var got []*sched.JobSpec
-	for j, err := range m.Lead(m.Lead(Of(plain, &other), c), c) { // who has one gets no second
+	for j, err := range m.AddTo(m.AddTo(Of(plain, &other), c), c) { // who has one gets no second
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, j)
 	}
-	led, truth := got[0], got[0].Payload.(*Truth)
-	if len(led.Stages) != 3 || led.Stages[2].Kind != sched.Master ||
-		led.Stages[2].PerTask != (sched.Resources{sched.Memory: 1536}) ||
-		!led.Stages[0].Asked ||
-		!led.Stages[1].Asked {
+	job, truth := got[0], got[0].Payload.(*Truth)
+	if len(job.Stages) != 3 || job.Stages[2].Kind != sched.Master ||
+		job.Stages[2].PerTask != (sched.Resources{sched.Memory: 1536}) ||
+		!job.Stages[0].Asked ||
+		!job.Stages[1].Asked {
 		t.Errorf(
 			"stages %+v; want a map and a reduce that must be asked for, and a master of the 1536 MiB that a cluster "+
 				"of memory knows",
-			led.Stages,
+			job.Stages,
 		)
 	}
 	if plain.Stages[0].Asked || len(plain.Payload.(*Truth).Stages) != 2 || got[1] != &other {
 		t.Error("the job that was given, or one that is no MapReduce, is changed")
 	}
 	// Three maps and a reduce of an uber job each save the second that a container takes to start, at 1024 MiB.
-	was, is := plain.Payload.(*Truth).Size(plain)[sched.Memory], truth.Size(led)[sched.Memory]
+	was, is := plain.Payload.(*Truth).Size(plain)[sched.Memory], truth.Size(job)[sched.Memory]
 	if !truth.Uber || was-is < 4*1024-1 || was-is > 4*1024+1 || truth.Time(2, 1) != 5*time.Second {
 		t.Errorf("size %v, without a master %v; it starts in %v", is, was, truth.Time(2, 1))
 	}
-	if err := led.Validate(); err != nil {
+	if err := job.Validate(); err != nil {
 		t.Error(err)
 	}
 }

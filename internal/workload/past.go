@@ -18,9 +18,9 @@ type Past struct {
 	// Rounds are by stage: 0 for stages that the job came with, and one more each time that the job found more stages
 	// when all before were done.
 	Rounds []int32
-	// Led says that a stage is the master that asked for the tasks of the others. The time of its only task is from its
-	// launch until it asked.
-	Led bool
+	// MasterAsks says that a stage is the master that asked for the tasks of the others. The time of its only task is
+	// from its launch until it asked.
+	MasterAsks bool
 	// Closing is how long the master of such a job held its container after the last task had ended.
 	Closing sched.Time
 	// Uber says that the master of such a job did the tasks itself, one after the other.
@@ -35,7 +35,7 @@ type Past struct {
 // simulation. ids are the nodes of c that stand for those of the run, by their IDs there − 1: the input of tasks is
 // where it was. Nil: c is another cluster, and the input is everywhere.
 func (p Past) On(c *Cluster, ids []sched.NodeID) *sched.JobSpec {
-	if !p.Led {
+	if !p.MasterAsks {
 		p = p.withoutMaster()
 	}
 	spec := *p.Spec
@@ -45,7 +45,7 @@ func (p Past) On(c *Cluster, ids []sched.NodeID) *sched.JobSpec {
 		Uber: p.Uber}
 	for i := range spec.Stages {
 		st := &spec.Stages[i]
-		st.Asked = p.Led && st.Kind != sched.Master
+		st.Asked = p.MasterAsks && st.Kind != sched.Master
 		list := make([]Task, len(p.Times[i]))
 		for k, t := range p.Times[i] {
 			list[k].Compute = t
@@ -82,7 +82,7 @@ func placesOn(st *sched.StageSpec, ids []sched.NodeID) []sched.NodeID {
 }
 
 // withoutMaster returns the job without its master, if the job has stages whose tasks a master asks for: that one never
-// asked, so that nothing is known of it. Master.Lead may add one again.
+// asked, so that nothing is known of it. Master.AddTo may add one again.
 func (p Past) withoutMaster() Past {
 	if !slices.ContainsFunc(p.Spec.Stages, func(st sched.StageSpec) bool { return st.Asked }) {
 		return p

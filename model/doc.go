@@ -5,6 +5,7 @@
 //	Noisy     the truth, off by a random factor for each job
 //	Mean      the running mean of a stage's own finished tasks
 //	History   the last tasks of the same stage of jobs with the same user and name
+//	Blend     past tasks of other jobs, weighed with the stage's own finished tasks (`--estimator model`)
 //
 // The command "sojourn model" is about another kind of model: one that computes a whole job's time from its profile
 // before the job runs. That is package internal/predict, which learns nothing.

@@ -17,7 +17,7 @@ var All = Registry{
 	"fspy":    {fspyCard, newFSPY},
 	"history": {historyCard, newHistory},
 	"mean":    {meanCard, newMean},
-	"model":   {forecastCard, newForecast},
+	"model":   {blendCard, newBlend},
 	"noisy":   {noisyCard, newNoisy},
 	"oracle":  {oracleCard, newOracle},
 }

@@ -97,7 +97,7 @@ func TestFspyUnknownSizes(t *testing.T) {
 						}
 					}
 					if seed%4 == 2 {
-						setup.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Forecast{Weight: 1} }
+						setup.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Blend{Weight: 1} }
 					}
 					p, _, err := policy.Parse(spec)
 					if err != nil {

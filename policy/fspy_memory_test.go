@@ -60,7 +60,7 @@ func TestFspyTellsTheSameFromMemory(t *testing.T) {
 			run := func(renew bool) *placed {
 				setup := policytest.RandomSetup(seed, 1)
 				setup.Can |= sched.CanProbe
-				setup.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Forecast{Weight: 1} }
+				setup.Estimator = func(func() *sched.Core) sched.Estimator { return &model.Blend{Weight: 1} }
 				p, _, err := policy.Parse(spec)
 				if err != nil {
 					t.Fatal(err)

@@ -148,7 +148,7 @@ func fspyPredicted(g *segments) Part {
 
 // accuracy runs segment k and returns what the predictor said of each job beside what the job took. Its keys are the
 // names in predictedTimes: times of maps, times of reduces, and sizes.
-func (m *match) accuracy(ctx context.Context, g *segments, lab Lab, k uint64) (map[string][]foretelling, error) {
+func (m *match) accuracy(ctx context.Context, g *segments, lab Lab, k uint64) (map[string][]prediction, error) {
 	jobs, _, err := g.of(lab, k)
 	if err != nil {
 		return nil, err
@@ -165,17 +165,17 @@ func (m *match) accuracy(ctx context.Context, g *segments, lab Lab, k uint64) (m
 	if _, err := set.under(ctx, m.fspy); err != nil {
 		return nil, err
 	}
-	told := map[string][]foretelling{}
+	told := map[string][]prediction{}
 	for _, t := range predictor.Trials {
 		size := t.Took[0] + t.Took[1] // maps and reduces hold the same
 		for i, what := range predictedTimes[:2] {
 			if t.Took[i] > 0 {
-				told[what] = append(told[what], foretelling{took: t.Took[i], size: size,
+				told[what] = append(told[what], prediction{took: t.Took[i], size: size,
 					by: [2]float64{t.Predicted[i]}})
 			}
 		}
 		told["sizes"] = append(told["sizes"],
-			foretelling{took: size, size: size, by: [2]float64{t.Predicted[0] + t.Predicted[1]}})
+			prediction{took: size, size: size, by: [2]float64{t.Predicted[0] + t.Predicted[1]}})
 	}
 	return told, nil
 }

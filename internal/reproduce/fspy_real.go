@@ -117,9 +117,9 @@ they differ from run to run, and mean nothing where something else runs beside t
 		}
 		relative := realFit()
 		relative.Weighting = model.Relative
-		e := &forecaster{
+		e := &predicting{
 			fits: [2]*model.FSPY{model.NewFSPY(realFit()), model.NewFSPY(relative)},
-			jobs: map[sched.JobID]*forecastJob{},
+			jobs: map[sched.JobID]*predictedJob{},
 		}
 		if _, err := mix.Run(ctx, "fspy:uber-maps=0", e); err != nil {
 			return nil, err
@@ -213,33 +213,33 @@ func realFit() model.FitConfig {
 	return c
 }
 
-// forecaster is FSPY's predictor by its ordinary fit, and notes what it and the relative one predict of each job, and
+// predicting is FSPY's predictor by its ordinary fit, and notes what it and the relative one predict of each job, and
 // what the job then takes.
-type forecaster struct {
+type predicting struct {
 	fits [2]*model.FSPY // ordinary, relative
-	jobs map[sched.JobID]*forecastJob
+	jobs map[sched.JobID]*predictedJob
 }
 
-// A forecastJob is in seconds of one core, by maps and reduces.
-type forecastJob struct {
+// A predictedJob is in seconds of one core, by maps and reduces.
+type predictedJob struct {
 	by     [2][2]float64 // by fit: when its probe was through
 	fitted [2]bool       // the models had jobs enough
 	known  bool
 	took   [2]float64
 }
 
-func (f *forecaster) job(id sched.JobID) *forecastJob {
-	j := f.jobs[id]
+func (p *predicting) job(id sched.JobID) *predictedJob {
+	j := p.jobs[id]
 	if j == nil {
-		j = &forecastJob{}
-		f.jobs[id] = j
+		j = &predictedJob{}
+		p.jobs[id] = j
 	}
 	return j
 }
 
 // Observe implements sched.Estimator.
-func (f *forecaster) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
-	for _, fit := range f.fits {
+func (p *predicting) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+	for _, fit := range p.fits {
 		fit.Observe(a, ended, c)
 	}
 	if a.Stage.Job.Spec.Probes == 0 {
@@ -247,51 +247,51 @@ func (f *forecaster) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counte
 		if a.Stage.Kind != sched.Map {
 			kind = 1
 		}
-		f.job(a.Stage.Job.ID).took[kind] += (ended - a.Start).Seconds()
+		p.job(a.Stage.Job.ID).took[kind] += (ended - a.Start).Seconds()
 	}
 }
 
 // Estimate implements sched.Estimator.
-func (f *forecaster) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
-	return f.fits[0].Estimate(st, class)
+func (p *predicting) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate {
+	return p.fits[0].Estimate(st, class)
 }
 
 // Size implements sched.Estimator. The first time that a probe has told, it notes the predictions.
-func (f *forecaster) Size(j *sched.Job) (sched.Work, bool) {
-	if job := f.job(j.ID); !job.known {
-		for i, fit := range f.fits {
+func (p *predicting) Size(j *sched.Job) (sched.Work, bool) {
+	if job := p.job(j.ID); !job.known {
+		for i, fit := range p.fits {
 			job.by[i][0], job.by[i][1], job.known = fit.Predict(j)
 		}
-		job.fitted = [2]bool{f.fits[0].Maps.Ready(), f.fits[0].Reduces.Ready()}
+		job.fitted = [2]bool{p.fits[0].Maps.Ready(), p.fits[0].Reduces.Ready()}
 	}
-	return f.fits[0].Size(j)
+	return p.fits[0].Size(j)
 }
 
-// A foretelling is one figure of a job: what it came to, what the two fits had said, and what the whole job came to.
-type foretelling struct {
+// A prediction is of one figure of a job: what it came to, what the two fits had said, and what the whole job came to.
+type prediction struct {
 	took, size float64
 	by         [2]float64
 	fitted     bool
 }
 
 // sample gives the figures of a run.
-func (f *forecaster) sample() Sample {
-	var all [len(predictedTimes)][]foretelling
-	for _, id := range slices.Sorted(maps.Keys(f.jobs)) {
-		j := f.jobs[id]
+func (p *predicting) sample() Sample {
+	var all [len(predictedTimes)][]prediction
+	for _, id := range slices.Sorted(maps.Keys(p.jobs)) {
+		j := p.jobs[id]
 		if !j.known {
 			continue
 		}
 		size := j.took[0] + j.took[1]
 		for k := range j.took {
 			if j.took[k] > 0 {
-				all[k] = append(all[k], foretelling{j.took[k], size, [2]float64{j.by[0][k], j.by[1][k]}, j.fitted[k]})
+				all[k] = append(all[k], prediction{j.took[k], size, [2]float64{j.by[0][k], j.by[1][k]}, j.fitted[k]})
 			}
 		}
 		// A map and a reduce hold the same here, so that sizes are times of both.
 		all[2] = append(
 			all[2],
-			foretelling{
+			prediction{
 				size,
 				size,
 				[2]float64{j.by[0][0] + j.by[0][1], j.by[1][0] + j.by[1][1]},
@@ -302,7 +302,7 @@ func (f *forecaster) sample() Sample {
 	s := Sample{}
 	s.set("predicted", float64(len(all[2])))
 	for k, what := range predictedTimes {
-		fitted := slices.DeleteFunc(slices.Clone(all[k]), func(t foretelling) bool { return !t.fitted })
+		fitted := slices.DeleteFunc(slices.Clone(all[k]), func(t prediction) bool { return !t.fitted })
 		s.set("all "+what, r2Of(all[k], 0))
 		s.set("ordinary "+what, r2Of(fitted, 0))
 		s.set("relative "+what, r2Of(fitted, 1))
@@ -321,7 +321,7 @@ func (f *forecaster) sample() Sample {
 }
 
 // r2Of is R² of what a fit said.
-func r2Of(list []foretelling, fit int) float64 {
+func r2Of(list []prediction, fit int) float64 {
 	var took, by []float64
 	for _, t := range list {
 		took, by = append(took, t.took), append(by, t.by[fit])
@@ -333,9 +333,9 @@ func r2Of(list []foretelling, fit int) float64 {
 }
 
 // ofLittle is the median of predicted ÷ actual of the third that took least, or is of the least jobs.
-func ofLittle(list []foretelling, ofJobs bool) float64 {
+func ofLittle(list []prediction, ofJobs bool) float64 {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b foretelling) int {
+	slices.SortStableFunc(list, func(a, b prediction) int {
 		if ofJobs {
 			return cmp.Compare(a.size, b.size)
 		}

@@ -109,9 +109,9 @@ func TestForetoldOfARun(t *testing.T) {
 	m.Cluster = machine(2) // on one core probes, which have a tenth, wait until no other job does
 	var s Sample
 	for try := 0; try == 0 || s.of("predicted") == 0 && try < 10; try++ {
-		e := &forecaster{
+		e := &predicting{
 			fits: [2]*model.FSPY{model.NewFSPY(realFit()), model.NewFSPY(realFit())},
-			jobs: map[sched.JobID]*forecastJob{},
+			jobs: map[sched.JobID]*predictedJob{},
 		}
 		if _, err := m.Run(t.Context(), "fspy:uber-maps=0", e); err != nil {
 			t.Fatal(err)
@@ -129,10 +129,10 @@ func TestForetoldOfARun(t *testing.T) {
 // By hand: actual maps 1 to 6 s, all predicted twice as long, by fitted models from the third job on; the relative fit
 // is right. Σ(y − ŷ)² is Σ y².
 func TestForetoldFigures(t *testing.T) {
-	e := &forecaster{jobs: map[sched.JobID]*forecastJob{7: {took: [2]float64{9, 9}}}} // of job 7 no probe was through
+	e := &predicting{jobs: map[sched.JobID]*predictedJob{7: {took: [2]float64{9, 9}}}} // of job 7 no probe was through
 	for i := range 6 {
 		y := float64(i + 1)
-		e.jobs[sched.JobID(i+1)] = &forecastJob{
+		e.jobs[sched.JobID(i+1)] = &predictedJob{
 			known:  true,
 			took:   [2]float64{y, 0},
 			by:     [2][2]float64{{2 * y, 0}, {y, 0}},

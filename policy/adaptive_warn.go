@@ -48,8 +48,8 @@ type warnings struct {
 // of what nodes offer is too small for a look: less than one part in fewGoals.
 const fewGoals = 64
 
-// A claimant is a stage, and the work that is left of it.
-type claimant struct {
+// A rival is a stage, and the work that is left of it.
+type rival struct {
 	stage *sched.Stage
 	goals.Demand
 }
@@ -65,13 +65,13 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 		return
 	}
 	w.Since, w.There = 0, p.Capacity
-	claims := claimsOf(p, l)
+	lists := rivalsOf(p, l)
 	if l.fewest {
-		l.giveUp(p, claims)
+		l.giveUp(p, lists)
 	}
-	for i := range claims {
+	for i := range lists {
 		if w.on {
-			w.check(p, &claims[i])
+			w.check(p, &lists[i])
 		}
 	}
 }
@@ -80,15 +80,15 @@ func (w *warnings) follow(p *sched.Plan, l *lineup) {
 type rivals struct {
 	kind  sched.ResourceKind
 	load  float64 // their work ÷ what there is of it, in seconds
-	among []claimant
+	among []rival
 }
 
-// claimsOf returns the rivals for each kind of resource that tasks of jobs with deadlines ask for, those with the
+// rivalsOf returns the rivals for each kind of resource that tasks of jobs with deadlines ask for, those with the
 // largest load first.
-func claimsOf(p *sched.Plan, l *lineup) []rivals {
-	claims := make([]rivals, sched.NumResources)
-	for k := range claims {
-		claims[k].kind = sched.ResourceKind(k)
+func rivalsOf(p *sched.Plan, l *lineup) []rivals {
+	lists := make([]rivals, sched.NumResources)
+	for k := range lists {
+		lists[k].kind = sched.ResourceKind(k)
 	}
 	for j := range p.Jobs() {
 		if j.Spec.Deadline <= 0 {
@@ -106,14 +106,14 @@ func claimsOf(p *sched.Plan, l *lineup) []rivals {
 			for k, each := range &st.Spec.PerTask {
 				if each > 0 {
 					d.Work = work * float64(each)
-					claims[k].among = append(claims[k].among, claimant{st, d})
-					claims[k].load += d.Work / float64(p.Capacity[k])
+					lists[k].among = append(lists[k].among, rival{st, d})
+					lists[k].load += d.Work / float64(p.Capacity[k])
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(claims, func(a, b rivals) int { return cmp.Compare(b.load, a.load) })
-	return claims
+	slices.SortStableFunc(lists, func(a, b rivals) int { return cmp.Compare(b.load, a.load) })
+	return lists
 }
 
 // news returns how many events of this Step may have added work, or changed what there is for it. With shortage=fewest
@@ -194,17 +194,17 @@ func demandOf(p *sched.Plan, l *lineup, st *sched.Stage) (d goals.Demand) {
 // giveUp computes which jobs to give up: those with a stage whose goal cannot be met together with the goals of others.
 // A stage that is given up for one kind of resource needs none of the others. What masters hold is of no use for tasks
 // until their jobs end, so it does not count. O(n log n) for n stages, and O(jobs).
-func (l *lineup) giveUp(p *sched.Plan, claims []rivals) {
+func (l *lineup) giveUp(p *sched.Plan, lists []rivals) {
 	hopeless := map[sched.JobID]bool{}
 	lost := map[*sched.Stage]bool{}
-	for i := range claims {
-		var list []claimant
-		for _, c := range claims[i].among {
+	for i := range lists {
+		var list []rival
+		for _, c := range lists[i].among {
 			if !lost[c.stage] {
 				list = append(list, c)
 			}
 		}
-		k := claims[i].kind
+		k := lists[i].kind
 		for _, i := range goals.Hopeless(0, float64(p.Capacity[k]-p.Queues[0].Masters[k]), demandsOf(list)) {
 			st := list[i].stage
 			lost[st], hopeless[st.ID.Job] = true, true
@@ -219,7 +219,7 @@ func (l *lineup) giveUp(p *sched.Plan, claims []rivals) {
 	l.waits.Sync(p)
 }
 
-func demandsOf(list []claimant) []goals.Demand {
+func demandsOf(list []rival) []goals.Demand {
 	demands := make([]goals.Demand, len(list))
 	for i := range list {
 		demands[i] = list[i].Demand

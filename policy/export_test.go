@@ -34,8 +34,8 @@ func withFew(p sched.Policy, few int) sched.Policy {
 	return p
 }
 
-// FlexClaim returns the work in slot-seconds that the policy flex sees in a stage, and how many slots it may have.
-func FlexClaim(p sched.Policy, v *sched.View, st *sched.Stage) (work float64, most int) {
-	c := p.(*flex).Demand.claim(v, laneOf(v, kindOf(st)), st)
+// FlexWork returns the work in slot-seconds that the policy flex sees in a stage, and how many slots it may have.
+func FlexWork(p sched.Policy, v *sched.View, st *sched.Stage) (work float64, most int) {
+	c := p.(*flex).Demand.job(v, laneOf(v, kindOf(st)), st)
 	return c.Work, c.Max
 }

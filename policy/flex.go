@@ -263,7 +263,7 @@ func (f *flex) Why(v *sched.View, st *sched.Stage) string {
 	}
 	text += fmt.Sprintf(", holds %d", int64(st.Running)*s.Each)
 	l := laneOf(v, kindOf(st))
-	c := f.Demand.claim(v, l, st)
+	c := f.Demand.job(v, l, st)
 	at := v.Now.Seconds()
 	if s.Slots < 2 || c.Work <= 0 {
 		return text

@@ -80,9 +80,9 @@ func (d *flexDemand) mean(st *sched.Stage) (float64, bool) {
 	return u.Time.Seconds(), u.Time > 0
 }
 
-// claim returns the work, the bounds and the penalty of st as a job of the theory; without work: its task time is not
+// job returns the work, the bounds and the penalty of st as a job of the theory; without work: its task time is not
 // known.
-func (d *flexDemand) claim(v *sched.View, l *slotLane, st *sched.Stage) (c malleable.Job) {
+func (d *flexDemand) job(v *sched.View, l *slotLane, st *sched.Stage) (c malleable.Job) {
 	each := l.each(v, st)
 	left := int64(unfinished(st)) * each
 	c.Max = int(max(1, min(left, int64(l.slots), d.mostOf(v, l, st))))
@@ -198,16 +198,16 @@ func (d *flexDemand) goalOf(g *sched.Goal, facts malleable.Facts) malleable.Pena
 // minima returns the minimum of each stage of a lane: its job's own, at least that of all jobs if there are slots for
 // it, and its part of the minimum of each queue above. Together they may be more than the slots. The minimum of a queue
 // holds against jobs of other queues: where all stages of the lane are in it, it has all slots anyway.
-func (d *flexDemand) minima(v *sched.View, l *slotLane, claims []malleable.Job) []int {
-	least, sum := make([]int, len(claims)), 0
+func (d *flexDemand) minima(v *sched.View, l *slotLane, jobs []malleable.Job) []int {
+	least, sum := make([]int, len(jobs)), 0
 	for i, st := range l.stages {
-		least[i] = min(claims[i].Max, max(claims[i].Min, d.least*int(l.each(v, st))))
+		least[i] = min(jobs[i].Max, max(jobs[i].Min, d.least*int(l.each(v, st))))
 		sum += least[i]
 	}
 	below := make([][]int, len(v.Queues)) // by queue: the stages of a lane in it and below it
 	for i, st := range l.stages {
 		if sum > l.slots { // scaled down, the slots would go to the jobs that came first, whatever the metric
-			least[i] = claims[i].Min
+			least[i] = jobs[i].Min
 		}
 		for q := v.Queues[st.Job.Queue]; q.ID != 0; q = v.Queues[q.Parent] {
 			below[q.ID] = append(below[q.ID], i)
@@ -222,7 +222,7 @@ func (d *flexDemand) minima(v *sched.View, l *slotLane, claims []malleable.Job) 
 			more -= least[i]
 		}
 		spread(more, below[id], func(i int) float64 { return l.stages[i].Job.Weight }, func(i, n int) int {
-			n = min(n, claims[i].Max-least[i])
+			n = min(n, jobs[i].Max-least[i])
 			least[i] += n
 			return n
 		})

@@ -74,24 +74,24 @@ func (d *flexDivision) divideAll(p *sched.Plan, want *flexDemand) {
 // divide divides the slots of one kind. A stage whose task time is not known has the sample that it needs, and the
 // others share what is left.
 func (d *flexDivision) divide(p *sched.Plan, want *flexDemand, l *slotLane) {
-	claims := make([]malleable.Job, len(l.stages))
+	jobs := make([]malleable.Job, len(l.stages))
 	for i, st := range l.stages {
 		want.learnLaw(p, st)
-		claims[i] = want.claim(p.View, l, st)
+		jobs[i] = want.job(p.View, l, st)
 	}
-	for i, m := range want.minima(p.View, l, claims) {
-		claims[i].Min = m
+	for i, m := range want.minima(p.View, l, jobs) {
+		jobs[i].Min = m
 	}
 	problem := malleable.Problem{Slots: l.slots, Start: p.Now.Seconds(), Worst: want.metric.worst}
 	var known []*sched.Stage
 	for i, st := range l.stages {
-		if claims[i].Work > 0 {
-			problem.Jobs = append(problem.Jobs, claims[i])
+		if jobs[i].Work > 0 {
+			problem.Jobs = append(problem.Jobs, jobs[i])
 			known = append(known, st)
 			continue
 		}
 		sample := int(want.Sizes.sample) * int(l.each(p.View, st))
-		reserved := min(max(claims[i].Min, sample), claims[i].Max, problem.Slots)
+		reserved := min(max(jobs[i].Min, sample), jobs[i].Max, problem.Slots)
 		problem.Slots -= reserved
 		d.set(p, l, st, flexSlots{Active: true, Slots: int64(reserved), Place: -1})
 	}

@@ -70,7 +70,7 @@ func TestFlexX3Work(t *testing.T) {
 		if _, err := policytest.Run(s, &asking{p, 34 * time.Second, func(v *sched.View) {
 			for j := range v.Jobs() {
 				if st := j.Stages[0]; st.Done == 4 && st.Total == 20 {
-					work, most = policy.FlexClaim(p, v, st)
+					work, most = policy.FlexWork(p, v, st)
 				}
 			}
 		}}); err != nil {

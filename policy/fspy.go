@@ -179,7 +179,7 @@ func (f *fspy) Decide(p *sched.Plan) {
 	chosen := len(p.Actions())
 	for again := true; again; again = f.Keep.settle(p) {
 		f.sync(p)
-		for f.grant(p) {
+		for f.start(p) {
 		}
 	}
 	if f.Keep.on && len(p.Actions()) > chosen {
@@ -205,9 +205,9 @@ func (f *fspy) head(p *sched.Plan) *sched.Stage {
 	return nil
 }
 
-// grant starts one task of the queue whose turn it is, or of the next that has one which fits, and reports whether it
+// start starts one task of the queue whose turn it is, or of the next that has one which fits, and reports whether it
 // did.
-func (f *fspy) grant(p *sched.Plan) bool {
+func (f *fspy) start(p *sched.Plan) bool {
 	for _, q := range f.turn() {
 		x := &f.queues[q]
 		for {

@@ -40,7 +40,7 @@ func (f *plainFSPY) Decide(p *sched.Plan) {
 	for q := probeQueue; q <= sizedQueue; q++ {
 		f.queues[q].Sync(p)
 	}
-	for f.grant(p) {
+	for f.start(p) {
 	}
 }
 

@@ -32,8 +32,8 @@ func (h *hardware) planAll(p *sched.Plan) {
 	}
 }
 
-// A hardwareClaim is a stage on its way to the planner.
-type hardwareClaim struct {
+// A hardwareSurvey is what the planner is told of a stage.
+type hardwareSurvey struct {
 	st      *sched.Stage
 	s       *hardwareStage
 	elapsed [][]float64 // by pool: for how long the running attempts have run, ns
@@ -47,7 +47,7 @@ func (h *hardware) planLane(p *sched.Plan, l *slotLane) {
 	for _, n := range slots {
 		total += n
 	}
-	var claims []hardwareClaim
+	var stages []hardwareSurvey
 	var jobs []theory.Job
 	for _, st := range l.stages {
 		if !begun(st) {
@@ -65,12 +65,12 @@ func (h *hardware) planLane(p *sched.Plan, l *slotLane) {
 			}
 			continue
 		}
-		claims = append(claims, c)
-		jobs = append(jobs, h.claim(p.View, l, &c, total))
+		stages = append(stages, c)
+		jobs = append(jobs, h.job(p.View, l, &c, total))
 	}
 	grants := theory.Plan(slots, jobs, h.spread)
-	for i := range claims {
-		s := claims[i].s
+	for i := range stages {
+		s := stages[i].s
 		s.Rest = min(grants.Rest[i], math.MaxFloat64)
 		for q, n := range grants.Of(i) {
 			s.In[q].Granted = int32(n / jobs[i].Each)
@@ -112,8 +112,8 @@ func fitting(capacity, each sched.Resources) int64 {
 }
 
 // survey counts what runs of a stage by pool, and finds the pools that it can use. O(running attempts).
-func (h *hardware) survey(v *sched.View, st *sched.Stage) hardwareClaim {
-	c := hardwareClaim{st: st, s: h.of(st)}
+func (h *hardware) survey(v *sched.View, st *sched.Stage) hardwareSurvey {
+	c := hardwareSurvey{st: st, s: h.of(st)}
 	c.elapsed, c.usable = make([][]float64, len(c.s.In)), make([]bool, len(c.s.In))
 	for a := range v.Attempts(st) {
 		q := h.poolFor(v, a)
@@ -146,7 +146,7 @@ func (h *hardware) fitsIn(v *sched.View, st *sched.Stage, pool int) bool {
 }
 
 // accelerators returns the pools of the accelerators that a stage can use.
-func (h *hardware) accelerators(v *sched.View, c *hardwareClaim) (pools []int) {
+func (h *hardware) accelerators(v *sched.View, c *hardwareSurvey) (pools []int) {
 	profile := c.st.Job.Spec.Profile
 	if profile == nil || c.st.Kind == sched.Master || c.st.Kind != sched.Map && !h.allKinds {
 		return nil
@@ -163,7 +163,7 @@ func (h *hardware) accelerators(v *sched.View, c *hardwareClaim) (pools []int) {
 
 // mean returns the mean time of the tasks of a stage in a pool in ns, and whether it is known: from its own tasks
 // there, else from what the estimator has seen on the pool's classes.
-func (h *hardware) mean(v *sched.View, c *hardwareClaim, pool int) (float64, bool) {
+func (h *hardware) mean(v *sched.View, c *hardwareSurvey, pool int) (float64, bool) {
 	if in := &c.s.In[pool]; in.N > 0 {
 		return float64(in.Sum) / float64(in.N), true
 	}
@@ -183,7 +183,7 @@ const unreached = 1e30
 // regularMean returns the mean time of the tasks of a stage on regular nodes in ns, and whether it is known. Without
 // regular nodes it is beyond all others. With provisional it is the time that the first task has run, once that is a
 // quarter of the time to the goal (2.1, option).
-func (h *hardware) regularMean(v *sched.View, c *hardwareClaim) (float64, bool) {
+func (h *hardware) regularMean(v *sched.View, c *hardwareSurvey) (float64, bool) {
 	mean, known := h.mean(v, c, 0)
 	switch {
 	case known:
@@ -199,7 +199,7 @@ func (h *hardware) regularMean(v *sched.View, c *hardwareClaim) (float64, bool) 
 
 // classify settles whether a stage is accelerable, and in which pools (docs/spec/hardware.md, 2.1). Until a task has
 // finished in each pool that its job could use, it wishes for one there.
-func (h *hardware) classify(v *sched.View, c *hardwareClaim) {
+func (h *hardware) classify(v *sched.View, c *hardwareSurvey) {
 	s := c.s
 	for q := range s.In {
 		s.In[q].Wish = false
@@ -274,8 +274,8 @@ func (h *hardware) cost(st *sched.Stage) float64 {
 	return 1
 }
 
-// claim returns what a stage needs as a job of the theory. Total is the number of slots of all pools.
-func (h *hardware) claim(v *sched.View, l *slotLane, c *hardwareClaim, total int) theory.Job {
+// job returns what a stage needs as a job of the theory. Total is the number of slots of all pools.
+func (h *hardware) job(v *sched.View, l *slotLane, c *hardwareSurvey, total int) theory.Job {
 	st := c.st
 	job := theory.Job{Each: int(l.each(v, st)), Tasks: int(unfinished(st)), Goal: h.goalOf(st)}
 	var used []int
@@ -324,7 +324,7 @@ func (h *hardware) claim(v *sched.View, l *slotLane, c *hardwareClaim, total int
 
 // meanOfAll returns the mean time of the tasks of a stage in ns over all pools, and whether something is known of
 // it: a task of it, what the estimator has seen or the user says, or the maps of its job.
-func (h *hardware) meanOfAll(v *sched.View, c *hardwareClaim) (float64, bool) {
+func (h *hardware) meanOfAll(v *sched.View, c *hardwareSurvey) (float64, bool) {
 	sum, n := sched.Time(0), int64(0)
 	for q := range c.s.In {
 		sum, n = sum+c.s.In[q].Sum, n+c.s.In[q].N

@@ -65,10 +65,11 @@ var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001
 // are looked at when the node reports. Where nodes do not report, they are looked at once in each interval of the
 // parameter check.
 type taker struct {
-	Claims  []claim          // what is leaving, and for which stage
-	Claimed sched.Per[int32] // by stage: how many of Claims are for it
-	Barred  []bar            // claims that came to nothing
-	Back    ticker
+	// Promises are what is leaving, and for which stage. Records know them as Claims.
+	Promises []promise        `json:"Claims"`
+	Promised sched.Per[int32] `json:"Claimed"` // by stage: how many of Promises are for it
+	Barred   []bar            // promises that came to nothing
+	Back     ticker
 
 	mode    mode
 	falls   bool // as in parting
@@ -78,20 +79,20 @@ type taker struct {
 	idle    line // with kill: of masters whose jobs have started nothing else, as victims
 	waiting line // of what is suspended, the first first, in one group
 	runs    sched.Per[runners]
-	claimCount
+	promiseCount
 	parked []*sched.Attempt
-	coming sched.Resources // how much more masters will hold when all claims have been used
+	coming sched.Resources // how much more masters will hold when all promises have been used
 }
 
-// A claim is an attempt that leaves a node for the sake of a stage.
-type claim struct {
+// A promise is an attempt that leaves a node for the sake of a stage, which gets the room.
+type promise struct {
 	Stage   sched.StageID
 	Node    sched.NodeID
 	Attempt sched.AttemptID
 }
 
 // A bar is a node that was kept for a stage in vain: the stage avoids the node, or waits for a node near its input. No
-// more claims are made there for the stage.
+// more promises are made there for the stage.
 type bar struct {
 	Stage sched.StageID
 	Node  sched.NodeID
@@ -100,9 +101,9 @@ type bar struct {
 // mostTries bounds how many running attempts of a stage are looked at for one that would make room.
 const mostTries = 32
 
-// will returns how many attempts st will have when all claims have been used and all that were asked to leave have
+// will returns how many attempts st will have when all promises have been used and all that were asked to leave have
 // left.
-func (t *taker) will(st *sched.Stage) int32 { return st.Running - st.Leaving + *t.Claimed.Of(st) }
+func (t *taker) will(st *sched.Stage) int32 { return st.Running - st.Leaving + *t.Promised.Of(st) }
 
 // lateness returns the key of st among the stages of late jobs: first comes the job that holds least, for its weight,
 // of what st competes for.
@@ -148,12 +149,12 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	t.waiting.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
-// settle drops the claims that were used and those that no stage needs any more, and reports whether that freed a node
-// for all stages.
+// settle drops the promises that were used and those that no stage needs any more, and reports whether that freed a
+// node for all stages.
 func (t *taker) settle(p *sched.Plan) (freed bool) {
-	t.count(p, t.Claims)
-	kept := t.Claims[:0]
-	for _, c := range t.Claims {
+	t.count(p, t.Promises)
+	kept := t.Promises[:0]
+	for _, c := range t.Promises {
 		st := p.Stage(c.Stage)
 		switch {
 		case st == nil || st.Pending+st.Suspended == 0:
@@ -167,43 +168,43 @@ func (t *taker) settle(p *sched.Plan) (freed bool) {
 		}
 		t.drop(p, c)
 	}
-	t.Claims = kept
+	t.Promises = kept
 	t.Barred = slices.DeleteFunc(t.Barred, func(b bar) bool { return p.Job(b.Stage.Job) == nil })
 	return freed
 }
 
-// leaving reports whether the attempt of a claim still holds what it is to give back.
-func leaving(p *sched.Plan, c claim) bool {
+// leaving reports whether the attempt of a promise still holds what it is to give back.
+func leaving(p *sched.Plan, c promise) bool {
 	a := p.Attempt(c.Attempt)
 	return a != nil && (a.State == sched.Suspending || a.State == sched.Leaving)
 }
 
-// drop takes claim c out of the counts.
-func (t *taker) drop(p *sched.Plan, c claim) {
+// drop takes promise c out of the counts.
+func (t *taker) drop(p *sched.Plan, c promise) {
 	t.add(c, -1)
 	if st := p.Stage(c.Stage); st != nil {
-		*t.Claimed.Of(st) -= 1
+		*t.Promised.Of(st) -= 1
 		p.TouchJob(st.Job)
 	}
 }
 
-// unreserve frees the node of claim c if it is reserved for the stage of c, and reports whether it was.
-func unreserve(p *sched.Plan, c claim) bool {
+// unreserve frees the node of promise c if it is reserved for the stage of c, and reports whether it was.
+func unreserve(p *sched.Plan, c promise) bool {
 	n := p.Node(c.Node)
 	return n.Reserved == c.Stage && p.Reserve(nil, n)
 }
 
-// release frees the nodes whose attempts have all left and which the stage that claimed them does not use, although it
-// may. It bars these stages from these nodes, and reports whether it freed any.
+// release frees the nodes whose attempts have all left and which the stage to which they are promised does not use,
+// although it may. It bars these stages from these nodes, and reports whether it freed any.
 func (t *taker) release(p *sched.Plan) (freed bool) {
-	for _, c := range t.Claims {
+	for _, c := range t.Promises {
 		if leaving(p, c) {
 			t.nodes[c.Node].leaving = true
 		}
 	}
 	given := len(t.Barred)
-	kept := t.Claims[:0]
-	for _, c := range t.Claims {
+	kept := t.Promises[:0]
+	for _, c := range t.Promises {
 		if !p.Node(c.Node).Open || t.nodes[c.Node].leaving {
 			kept = append(kept, c)
 			continue
@@ -211,12 +212,12 @@ func (t *taker) release(p *sched.Plan) (freed bool) {
 		freed = unreserve(p, c) || freed
 		t.Barred = append(t.Barred, bar{c.Stage, c.Node})
 	}
-	t.Claims = kept
-	for _, c := range t.Claims {
+	t.Promises = kept
+	for _, c := range t.Promises {
 		t.nodes[c.Node].leaving = false
 	}
 	for _, b := range t.Barred[given:] {
-		t.drop(p, claim{Stage: b.Stage, Node: b.Node})
+		t.drop(p, promise{Stage: b.Stage, Node: b.Node})
 	}
 	return freed
 }
@@ -280,8 +281,8 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 	reporting := reporting(p)
 	t.foresee(p)
 	// What is kept for one stage may have been the room that another passed over: then that one lacks room as well.
-	for n := -1; n < len(t.Claims); {
-		n = len(t.Claims)
+	for n := -1; n < len(t.Promises); {
+		n = len(t.Promises)
 		order.sync(p)
 		t.victims.sync(p)
 		for k := range sched.NumResources {
@@ -348,13 +349,13 @@ func (t *taker) takeBack(p *sched.Plan, order *turns, reporting bool) {
 // stage of a, if there is one.
 func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 	st := a.Stage
-	if *t.Claimed.Of(st) >= st.Pending+st.Suspended {
+	if *t.Promised.Of(st) >= st.Pending+st.Suspended {
 		return
 	}
 	need := st.Spec.PerTask
 	need[sched.Memory] = 0 // it still has that
 	if b := t.lastOn(p, p.Node(a.Node), st, need); b != nil && t.leave(p, b) {
-		t.claim(p, st, b)
+		t.promise(p, st, b)
 	}
 }
 
@@ -374,13 +375,13 @@ func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched
 	return last
 }
 
-// claim notes that a leaves for the sake of st, and keeps its node for that.
-func (t *taker) claim(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
+// promise notes that a leaves for the sake of st, and keeps its node for that.
+func (t *taker) promise(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
 	p.Reserve(st, p.Node(a.Node))
-	c := claim{st.ID, a.Node, a.ID}
-	t.Claims = append(t.Claims, c)
+	c := promise{st.ID, a.Node, a.ID}
+	t.Promises = append(t.Promises, c)
 	t.add(c, 1)
-	*t.Claimed.Of(st) += 1
+	*t.Promised.Of(st) += 1
 	p.TouchJob(st.Job)
 	t.coming = t.coming.Add(comes(p, c))
 }
@@ -396,7 +397,7 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		t.victims.skip(last)
 		return true
 	}
-	if *t.Claimed.Of(st) >= st.Pending || p.First(st) != nil || // it has enough coming, or passes over room
+	if *t.Promised.Of(st) >= st.Pending || p.First(st) != nil || // it has enough coming, or passes over room
 		!order.masters.oneMoreFits(p.View, st, t.coming) {
 		order.skip(st)
 		return true
@@ -412,7 +413,7 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 	}
 	switch {
 	case a != nil && t.leave(p, a):
-		t.claim(p, st, a)
+		t.promise(p, st, a)
 	case reporting:
 		return false
 	default:
@@ -476,7 +477,7 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 }
 
 // makesRoom reports whether need, the resources of a task of st, fit on the node of attempt a once a has left. What
-// other claims on that node are for must fit there as well.
+// other promises on that node are for must fit there as well.
 func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
 	n := p.Node(a.Node)
 	if !n.Open || n.Reserved != (sched.StageID{}) && n.Reserved != st.ID ||
@@ -487,7 +488,7 @@ func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need
 	if t.mode == suspend {
 		freed[sched.Memory] = 0
 	}
-	return need.Times(int64(1 + t.nodes[n.ID].claims)).FitsIn(n.Free().Add(n.Leaving).Add(freed))
+	return need.Times(int64(1 + t.nodes[n.ID].promises)).FitsIn(n.Free().Add(n.Leaving).Add(freed))
 }
 
 // runners are the attempts of a stage that may run, in order of launch: those that were seen at the last call of
@@ -525,33 +526,33 @@ func (t *taker) runsAgain(a *sched.Attempt) {
 	}
 }
 
-// A claimCount is how many claims there are on each node.
-type claimCount struct {
-	nodes  []nodeClaims // by NodeID
+// A promiseCount is how many promises there are on each node.
+type promiseCount struct {
+	nodes  []nodePromises // by NodeID
 	counts int
 }
 
-type nodeClaims struct {
-	claims  int32
-	leaving bool // scratch
+type nodePromises struct {
+	promises int32
+	leaving  bool // scratch
 }
 
-// count makes the counts anew if they are not of claims, as after a restart.
-func (c *claimCount) count(p *sched.Plan, claims []claim) {
+// count makes the counts anew if they are not of promises, as after a restart.
+func (c *promiseCount) count(p *sched.Plan, promises []promise) {
 	if n := len(p.Nodes) + 1; len(c.nodes) < n {
-		c.nodes = append(c.nodes, make([]nodeClaims, n-len(c.nodes))...)
+		c.nodes = append(c.nodes, make([]nodePromises, n-len(c.nodes))...)
 	}
-	if c.counts == len(claims) {
+	if c.counts == len(promises) {
 		return
 	}
 	clear(c.nodes)
 	c.counts = 0
-	for _, x := range claims {
+	for _, x := range promises {
 		c.add(x, 1)
 	}
 }
 
-func (c *claimCount) add(x claim, n int) {
-	c.nodes[x.Node].claims += int32(n)
+func (c *promiseCount) add(x promise, n int) {
+	c.nodes[x.Node].promises += int32(n)
 	c.counts += n
 }

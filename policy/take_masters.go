@@ -28,17 +28,17 @@ func startedTasks(j *sched.Job) bool {
 	return false
 }
 
-// foresee sums up in coming by how much the claims will change what masters hold.
+// foresee sums up in coming by how much the promises will change what masters hold.
 func (t *taker) foresee(p *sched.Plan) {
 	t.coming = sched.Resources{}
-	for _, c := range t.Claims {
+	for _, c := range t.Promises {
 		t.coming = t.coming.Add(comes(p, c))
 	}
 }
 
-// comes returns how much more masters will hold when claim c has been used: its attempt has left, and its stage has
+// comes returns how much more masters will hold when promise c has been used: its attempt has left, and its stage has
 // started a task there.
-func comes(p *sched.Plan, c claim) (more sched.Resources) {
+func comes(p *sched.Plan, c promise) (more sched.Resources) {
 	if st := p.Stage(c.Stage); st != nil && st.Kind == sched.Master {
 		more = st.Spec.PerTask
 	}
@@ -74,14 +74,14 @@ func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) b
 		t.idle.skip(last)
 		return true
 	}
-	if *t.Claimed.Of(st) >= st.Pending || order.masters.oneMoreFits(p.View, st, t.coming) {
+	if *t.Promised.Of(st) >= st.Pending || order.masters.oneMoreFits(p.View, st, t.coming) {
 		order.skip(st)
 		return true
 	}
 	for a := range p.Attempts(last) {
 		if a.State == sched.Running && order.masters.oneMoreFits(p.View, st, t.coming.Sub(p.Amount(a.Holds))) &&
 			t.makesRoom(p, st, a, st.Spec.PerTask) && t.leave(p, a) {
-			t.claim(p, st, a)
+			t.promise(p, st, a)
 			return true
 		}
 	}

@@ -57,7 +57,7 @@ func TestMakesRoom(t *testing.T) {
 		}{
 			{"a slot for a slot", taker{mode: suspend}, one, nil, true},
 			{"a slot for two", taker{mode: suspend}, one.Times(2), nil, false},
-			{"no slot where one leaves for another", taker{mode: suspend, Claims: []claim{{Stage: st.ID, Node: 1}}},
+			{"no slot where one leaves for another", taker{mode: suspend, Promises: []promise{{Stage: st.ID, Node: 1}}},
 				one, nil, false},
 			{"the memory that is free", taker{mode: suspend}, sched.Resources{sched.MapSlots: 1, sched.Memory: 2048},
 				nil, true},
@@ -75,7 +75,7 @@ func TestMakesRoom(t *testing.T) {
 			if c.reserve != nil {
 				p.Reserve(c.reserve, n)
 			}
-			c.taker.count(p, c.taker.Claims)
+			c.taker.count(p, c.taker.Promises)
 			if got := c.taker.makesRoom(p, st, a, c.need); got != c.want {
 				t.Errorf("%s: %v, want %v", c.what, got, c.want)
 			}

@@ -125,7 +125,7 @@ func (t *groupTable) of(user string) []string {
 // learn asks for the groups of a user if they are not cached, or too old. After an error the user keeps the groups of
 // before.
 func (t *groupTable) learn(user string, now time.Time) error {
-	if !t.wanted.Load() || !wellNamed(user) {
+	if !wellNamed(user) {
 		return nil
 	}
 	t.mu.Lock()
@@ -147,8 +147,16 @@ func (t *groupTable) learn(user string, now time.Time) error {
 	return err
 }
 
-// meet learns the groups of a calling user. It may wait for the operating system, so it is called outside of turns.
+// meet learns the groups of a calling user, if groups matter for what users may do. It may wait for the operating
+// system, so it is called outside of turns.
 func (t *groupTable) meet(user string) {
+	if t.wanted.Load() {
+		t.lookUp(user)
+	}
+}
+
+// lookUp learns the groups of a user whether or not groups matter for others. Like meet it may wait.
+func (t *groupTable) lookUp(user string) {
 	if err := t.learn(user, time.Now()); err != nil {
 		t.log.refused("groups not known", "user", cut(user, mostName), "why", err)
 	}

@@ -494,6 +494,35 @@ func TestQueueAccess(t *testing.T) {
 	}
 }
 
+// Without yarn.acl.enable groups matter for the access lists of queues only: a request about these asks for the groups
+// of its caller and, if it is an administrator, of the user that it is about. Whoever else calls is not looked up.
+func TestQueueAccessLooksUpTwoUsers(t *testing.T) {
+	h := newHouse(t, withFile(t, strings.Replace(people, "yarn.acl.enable=true", "", 1), capacityFile,
+		capacityXML(houseCapacity)))
+	var asked []string
+	ask := h.m.groups.ask
+	h.m.groups.ask = func(user string) ([]string, error) { asked = append(asked, user); return ask(user) }
+	handler := restHandler(h.f, nil)
+	for _, c := range []struct {
+		path   string
+		status int
+		asked  []string // so far
+	}{
+		{"apps?user.name=kim", 200, nil},
+		{"queues/root.etl/access?user=ana&user.name=bo", 403, []string{"bo"}},
+		{"apps?user.name=kim", 200, []string{"bo"}},
+		{"queues/root.etl/access?user=ana&user.name=lee", 200, []string{"bo", "lee", "ana"}},
+		{"apps?user.name=kim", 200, []string{"bo", "lee", "ana"}},
+	} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest("GET", "/ws/v1/cluster/"+c.path, nil))
+		if w.Code != c.status || !slices.Equal(asked, c.asked) {
+			t.Errorf("%s: status %d, asked for the groups of %v, want %d and %v", c.path, w.Code, asked, c.status,
+				c.asked)
+		}
+	}
+}
+
 // Groups are asked for once in a while, and kept when they cannot be; a user that the system does not know is in none.
 func TestGroups(t *testing.T) {
 	asked, groups, fails := 0, []string{"etl"}, error(nil)
@@ -523,7 +552,7 @@ func TestGroups(t *testing.T) {
 			Groups: func(string) ([]string, error) { t.Error("asked for groups that no list needs"); return nil, nil },
 		}, nil,
 	)
-	off.learn("ana", now)
+	off.meet("ana")
 	if _, ok := staticGroups("ana", nil); ok {
 		t.Error("a user without = is taken")
 	}

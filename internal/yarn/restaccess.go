@@ -11,13 +11,14 @@ type accessInfo struct {
 }
 
 // accessToQueue tells administrators of a queue whether a user may submit to it, or administer it. It is called outside
-// of turns. Lists count without yarn.acl.enable too, as in Hadoop.
+// of turns. Lists count without yarn.acl.enable too, as in Hadoop. So it looks up the groups of both users even where
+// those of callers do not matter.
 func accessToQueue(f *front, r *http.Request) (b body, err error) {
-	f.groups.wanted.Store(true)
+	f.groups.lookUp(visitor(r))
 	if b, err = f.inTurn(r, rest.access); err != nil {
 		return b, err // so that only administrators make the operating system look up the groups of others
 	}
-	f.groups.meet(r.URL.Query().Get("user"))
+	f.groups.lookUp(r.URL.Query().Get("user"))
 	return f.inTurn(r, rest.access)
 }
 

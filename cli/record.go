@@ -66,7 +66,11 @@ func recordSummary(a *app) *cobra.Command {
 		Args:  exactly(1, "one record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withRecord(a, args, func(r *record.Reader) error {
-				res, err := record.Summarize(r, run.Recorded(r.Header))
+				options, err := run.Recorded(r.Header)
+				if err != nil {
+					return fmt.Errorf("read %s: %w", args[0], err)
+				}
+				res, err := record.Summarize(r, options)
 				if err != nil && !errors.Is(err, record.ErrCut) {
 					return err
 				}

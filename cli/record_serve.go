@@ -171,11 +171,15 @@ func siteFollowing(a *app, paths []string, more func(path string) func() bool) (
 // boardOf plays a record to a board, and closes it when that is over. It returns when what is whole has been played.
 func boardOf(a *app, r *record.Reader, path string, more func() bool) (*web.Board, error) {
 	h := r.Header
+	options, err := run.Recorded(h)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), r.Close())
+	}
 	board := web.NewBoard(web.About{
 		Name: path, Engine: h.Engine, Policy: h.Policy, Estimator: h.Estimator, Workload: h.Trace, Seed: h.Seed,
 		Explain: explainFrom(a, path), Logs: path + logsSuffix,
 	})
-	board.Figure(run.Recorded(h))
+	board.Figure(options)
 	_, estimator, err := a.names.Deciders(h)
 	if err != nil { // a policy or an estimator of another program: what the jobs say of themselves has to do
 		estimator = nil

@@ -3,6 +3,8 @@ package run
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/sim"
@@ -43,32 +45,48 @@ func measure(c *workload.Cluster) func(*sched.Job) (float64, sched.Time) {
 	}
 }
 
-// Recorded returns what a tally is to know of the jobs of a recorded run, so that its figures are those of the run.
-func Recorded(h *record.Header) (o record.TallyOptions) {
+// Recorded returns what a tally is to know of the jobs of a recorded run, so that its figures are those of the run. It
+// returns record.ErrFormat if it cannot read the cluster in the header.
+func Recorded(h *record.Header) (o record.TallyOptions, err error) {
 	o.Measured = h.Engine == Embedded.Name
-	var c workload.Cluster
-	if h.Engine == Simulator.Name && h.Payload == Payload.Name && json.Unmarshal(h.Cluster, &c) == nil &&
-		len(c.Classes) > 0 {
-		o.Truth = measure(&c)
+	if h.Engine != Simulator.Name || h.Payload != Payload.Name {
+		return o, nil
 	}
-	return o
+	c, err := clusterOf(h)
+	if err == nil && len(c.Classes) > 0 {
+		o.Truth = measure(c)
+	}
+	return o, err
+}
+
+// clusterOf returns the cluster that the header of a record has; an empty one if it has none.
+func clusterOf(h *record.Header) (*workload.Cluster, error) {
+	c := &workload.Cluster{}
+	if len(h.Cluster) == 0 {
+		return c, nil
+	}
+	if err := json.Unmarshal(h.Cluster, c); err != nil {
+		return nil, fmt.Errorf("%w: header, cluster: %w", record.ErrFormat, err)
+	}
+	return c, nil
 }
 
 // speedsOf returns the speeds of the classes of nodes of a recorded run; 1 where the record does not tell.
-func speedsOf(h *record.Header) func(class string) float64 {
+func speedsOf(h *record.Header) (func(class string) float64, error) {
+	c, err := clusterOf(h)
+	if err != nil {
+		return nil, err
+	}
 	speeds := map[string]float64{}
-	var c workload.Cluster
-	if json.Unmarshal(h.Cluster, &c) == nil {
-		for _, class := range c.Classes {
-			speeds[class.Name] = class.Speed
-		}
+	for _, class := range c.Classes {
+		speeds[class.Name] = class.Speed
 	}
 	return func(class string) float64 {
 		if s := speeds[class]; s > 0 {
 			return s
 		}
 		return 1
-	}
+	}, nil
 }
 
 // Again makes a simulation on the cluster of a recorded run go as the run went: nodes are lost, return, offer less and
@@ -93,9 +111,9 @@ func PastJobs(
 	if err != nil {
 		return nil, err
 	}
-	speed := speedsOf(r.Header)
-	if err := r.Close(); err != nil {
-		return nil, err
+	speed, err := speedsOf(r.Header)
+	if err = errors.Join(err, r.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return func(yield func(*sched.JobSpec, error) bool) {
 		r, err := record.Open(path, Payload)

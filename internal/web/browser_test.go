@@ -236,7 +236,11 @@ func siteOf(t *testing.T, records ...string) *web.Site {
 				defer r.Close()
 				return record.Explain(r, record.Question{Job: job, At: at}, run.BuiltIn.Deciders)
 			}})
-		board.Figure(run.Recorded(h))
+		options, err := run.Recorded(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		board.Figure(options)
 		_, estimator, err := run.BuiltIn.Deciders(h)
 		if err != nil {
 			t.Fatal(err)

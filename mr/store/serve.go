@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -113,11 +114,18 @@ type checkpoint struct {
 	path string
 }
 
-// ask asks the owner of a store for a checkpoint; nil: no program serves the store.
+// ask asks the owner of a store for a checkpoint; nil: no program serves the store, because there is no socket beside
+// it, or one that a program left behind which has ended.
 func ask(dir string) (*checkpoint, error) {
 	conn, err := net.Dial("unix", filepath.Join(besides(dir), socket))
-	if err != nil {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, nil
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("ask for a checkpoint: %w: only the user that the program runs as may ask", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask for a checkpoint: %w", err)
 	}
 	path, err := answered(conn, besides(dir))
 	if err != nil {

@@ -48,10 +48,7 @@ func Open(dir string) (input.Store, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, err
 	}
-	served, err := ask(dir)
-	if err != nil {
-		return nil, err
-	}
+	served, askErr := ask(dir)
 	if served != nil {
 		v, err := open(served.path)
 		if err != nil {
@@ -61,12 +58,15 @@ func Open(dir string) (input.Store, error) {
 		v.close = func() error { return errors.Join(closeDB(), served.Close()) }
 		return v, nil
 	}
-	v, openErr := open(dir)
-	if openErr != nil {
-		return nil, fmt.Errorf("%w; if another program has it open, let that serve snapshots (package mr/store, "+
-			"Serve), or make a checkpoint there and read that", openErr)
+	v, err := open(dir) // which fails while another program has it open
+	switch {
+	case err == nil:
+		return v, nil
+	case askErr != nil:
+		return nil, fmt.Errorf("%w; %w", askErr, err)
 	}
-	return v, nil
+	return nil, fmt.Errorf("%w; if another program has it open, let that serve snapshots (package mr/store, "+
+		"Serve), or make a checkpoint there and read that", err)
 }
 
 // open opens a directory to be read.

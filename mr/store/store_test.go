@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -261,6 +262,47 @@ func TestCheckpointEndsWithItsHolder(t *testing.T) {
 	}
 	if _, err := os.Stat(besides(dir)); !os.IsNotExist(err) {
 		t.Errorf("the folder is left: %v", err)
+	}
+}
+
+// Why the owner of a store cannot be asked is said if the store is open elsewhere, and is no obstacle if it is not. A
+// socket without a listener is what an owner leaves that was killed.
+func TestOwnerCannotBeAsked(t *testing.T) {
+	for network, says := range map[string]string{
+		"unixgram": "ask for a checkpoint",
+		"unix":     "let that serve snapshots",
+	} {
+		db, dir := create(t, 10)
+		if err := os.Mkdir(besides(dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		at := &net.UnixAddr{Name: filepath.Join(besides(dir), socket), Net: network}
+		if network == "unix" {
+			l, err := net.ListenUnix(network, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.SetUnlinkOnClose(false)
+			l.Close()
+		} else {
+			l, err := net.ListenUnixgram(network, at) // no stream: dialling fails
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+		}
+		if s, err := Open(dir); err == nil || !strings.Contains(err.Error(), says) ||
+			!strings.Contains(err.Error(), "open pebble store") {
+			t.Errorf("%s: a store that another program has open: %v, %v", network, s, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(dir)
+		if err != nil {
+			t.Fatalf("%s: a store that no program has open: %v", network, err)
+		}
+		s.Close()
 	}
 }
 

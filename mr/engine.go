@@ -60,6 +60,9 @@ type Result struct {
 	Failed  []error // why attempts failed, at most 20, also if the job succeeded
 	// Slowed is the sum of the times in which attempts were throttled, because their nodes offered less than they held.
 	Slowed time.Duration
+	// Probed says that a sample of the job was submitted as a job of its own, and NotProbed why one could not be made.
+	Probed    bool
+	NotProbed error
 }
 
 // mostFailures bounds Result.Failed.
@@ -584,7 +587,8 @@ func (e *engine) closeIfOver(j *jobLife) {
 func (e *engine) close(j *jobLife, outcome sched.Outcome, err error) {
 	e.closing++
 	if j.index != noResult {
-		e.results = append(e.results, Result{j.index, j.id, outcome, err, j.failed, j.slowed})
+		e.results = append(e.results, Result{j.index, j.id, outcome, err, j.failed, j.slowed, j.probe != nil,
+			j.notProbed})
 	}
 	at := len(e.results) - 1
 	go func() {

@@ -29,6 +29,8 @@ type jobLife struct {
 	of     *jobLife // the job that it is a probe of; nil: it is none
 	probe  *jobLife // its newest probe; nil: none
 	probes int      // of it that are not closed
+	// notProbed is why its last probe could not be made; nil: it was, or there can be none.
+	notProbed error
 }
 
 // noResult is the index of a job that no caller submitted: a probe.

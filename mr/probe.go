@@ -18,25 +18,22 @@ const mostSplits = 10
 
 // probed is work that can run on a sample of its input.
 type probed interface {
-	// Probe returns work on a sample of the job, or nil where there can be none. Its stages are known at once. Where it
-	// is given up, or closed, nothing of the job has changed. draw(n) returns a random number from 0 to n−1.
-	Probe(draw func(n int) int) Work
+	// Probe returns work on a sample of the job and its only stages, or nil where there can be none. Where it is given
+	// up, or closed, nothing of the job has changed. draw(n) returns a random number from 0 to n−1.
+	Probe(draw func(n int) int) (Work, []sched.StageSpec, error)
 }
 
 // A probe is a sample of a job at work: one map, on beginnings of splits of the job's first round, and one reduce where
 // the job has reduces. Its files lie among the job's, and what it writes goes with it.
-type probe struct {
-	jobWork
-	sample *round
-}
+type probe struct{ jobWork }
 
 // Probe samples the first round: later ones read what is not there yet. Input that can be read only once cannot be
 // sampled.
-func (w *jobWork) Probe(draw func(n int) int) Work {
+func (w *jobWork) Probe(draw func(n int) int) (Work, []sched.StageSpec, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.rounds) == 0 || len(w.rounds[0].splits) == 0 {
-		return nil
+		return nil, nil, nil
 	}
 	first := w.rounds[0]
 	w.probes++
@@ -44,7 +41,7 @@ func (w *jobWork) Probe(draw func(n int) int) Work {
 		if w.probes == 1 && w.order.Notes != nil {
 			w.order.Notes(pipe.Path + ": a pipe is read once, so the job is not probed")
 		}
-		return nil
+		return nil, nil, nil
 	}
 	reduces := first.run.Parts
 	if first.stages() == 1 {
@@ -57,19 +54,16 @@ func (w *jobWork) Probe(draw func(n int) int) Work {
 		committed: map[string]bool{},
 	}
 	run, err := NewRun(&job, 1, w.site.Memory, files)
-	if err != nil { // a check of the job that it has passed
-		return nil
+	if err != nil {
+		return nil, nil, err
 	}
 	split := sampleOf(first.splits, reduces, draw)
 	run.maps, run.input = 1, split.Bytes()
 	site := w.site
 	site.Reduce = site.Map // both use one container in turn
-	return &probe{
-		jobWork: jobWork{order: Order{Job: &job}, site: site, files: files},
-		sample: &round{
-			run: run, splits: []input.Split{split}, maps: make([]*MapOutput, 1), counts: make([]*Counters, 1),
-		},
-	}
+	r := &round{run: run, splits: []input.Split{split}, maps: make([]*MapOutput, 1), counts: make([]*Counters, 1)}
+	p := &probe{jobWork{order: Order{Job: &job}, site: site, files: files, rounds: []*round{r}, first: []int{0}}}
+	return p, p.specs(r, 0), nil
 }
 
 // pipeIn returns the first pipe in splits; nil: there is none.
@@ -98,16 +92,8 @@ func sampleOf(splits []input.Split, reduces int, draw func(n int) int) input.Spl
 	return input.Join(heads)
 }
 
-// Stages gives the map and the reduce, and then no more: nothing is committed.
-func (p *probe) Stages(context.Context) ([]sched.StageSpec, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.rounds) > 0 {
-		return nil, nil
-	}
-	p.rounds, p.first = []*round{p.sample}, []int{0}
-	return p.specs(p.sample, 0), nil
-}
+// Stages returns no more stages: nothing is committed.
+func (p *probe) Stages(context.Context) ([]sched.StageSpec, error) { return nil, nil }
 
 // Run runs the map or the reduce.
 func (p *probe) Run(l *Launch) error {
@@ -121,23 +107,19 @@ func (p *probe) Run(l *Launch) error {
 func (p *probe) Close(bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.sample.release()
+	p.rounds[0].release()
 	return os.RemoveAll(p.files.dir)
 }
 
 // probe submits a sample of a job as a job of its own. It does nothing for a job that cannot be sampled, or whose last
-// probe has not ended.
+// probe has not ended. An error is noted in the job's result: the job does without.
 func (e *engine) probe(of *jobLife) {
 	from, ok := of.work.(probed)
 	if !ok || of.ended || e.atWork(of.probe) {
 		return
 	}
-	work := from.Probe(rand.New(rand.NewPCG(e.config.Seed, uint64(of.index))).IntN)
-	if work == nil {
-		return
-	}
-	stages, err := work.Stages(context.Background())
-	if err != nil {
+	work, stages, err := from.Probe(rand.New(rand.NewPCG(e.config.Seed, uint64(of.index))).IntN)
+	if of.notProbed = err; work == nil {
 		return
 	}
 	e.newest++

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -183,7 +184,7 @@ func TestFspyProbeCounts(t *testing.T) {
 		job.Conf = smallSplits
 		want, none, _ := probeRun{job: job, input: path, reduces: reduces}.serve(t)
 		got, s, r := probeRun{job: job, input: path, reduces: reduces, most: 1, after: true, seed: 5}.serve(t)
-		if r.Outcome != sched.OK || len(none.probes) != 0 || got != want || got == "" {
+		if r.Outcome != sched.OK || !r.Probed || len(none.probes) != 0 || got != want || got == "" {
 			t.Fatalf("%d reduces: %v, %v; same output: %v", reduces, r.Outcome, r.Err, got == want)
 		}
 		for _, spec := range s.probes {
@@ -348,6 +349,31 @@ func TestFspyProbeRounds(t *testing.T) {
 	if r.Outcome != sched.OK || got != content || rounds.Load() != 1 || len(s.probes) != 1 {
 		t.Errorf("%v, %v; same: %v, Next was called %d times, %d probes", r.Outcome, r.Err, got == content,
 			rounds.Load(), len(s.probes))
+	}
+}
+
+// unsampled is work of which no sample can be made.
+type unsampled struct {
+	sleeper
+	why error
+}
+
+func (u *unsampled) Probe(func(int) int) (Work, []sched.StageSpec, error) { return nil, nil, u.why }
+
+// Why a job could not be probed is in its result, and the job does without.
+func TestProbeThatCannotBeMade(t *testing.T) {
+	for _, why := range []error{errors.New("no sample here"), nil} {
+		synctest.Test(t, func(t *testing.T) {
+			slots := sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 1}
+			results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &probing{most: 1}},
+				Settle: synctest.Wait, Nodes: []sched.NodeSpec{{Class: "c", Capacity: slots}}},
+				[]Submission{{Spec: &sched.JobSpec{Name: "job"},
+					Work: &unsampled{sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}, why}}})
+			if err != nil || len(results) != 1 || results[0].Outcome != sched.OK || results[0].NotProbed != why ||
+				results[0].Probed {
+				t.Errorf("%+v, %v; want a job that went well and was not probed: %v", results, err, why)
+			}
+		})
 	}
 }
 

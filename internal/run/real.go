@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/mr/streaming"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/workload"
+	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
@@ -201,6 +202,25 @@ func absolute(path string) string {
 	return filepath.Clean(path) // the working directory is gone
 }
 
+// noteProbes remarks on jobs that could not be probed. It also says so if nothing is predicted because no probe was
+// done before its job.
+func (o *Opened) noteProbes(m *Machine, list []RealJob, results []mr.Result) {
+	if m.Notes == nil {
+		return
+	}
+	probed := false
+	for _, x := range results {
+		probed = probed || x.Probed
+		if x.NotProbed != nil {
+			m.Notes(list[x.Index].Spec.Name, fmt.Sprintf("it was not probed: %v", x.NotProbed))
+		}
+	}
+	if _, predicts := o.estimator.(*model.FSPY); predicts && probed && len(o.predictions()) == 0 {
+		m.Notes("", fmt.Sprintf("policy %s: no probe was done before its job, so nothing was predicted: probes get "+
+			"room beside other tasks, on a cluster that runs two or more at once", o.choice.Policy))
+	}
+}
+
 // closeAll closes jobs that no engine was given.
 func closeAll(list []mr.Submission) (err error) {
 	for _, s := range list {
@@ -261,6 +281,7 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 	if missing := logs.Err(); missing != nil && m.Notes != nil {
 		m.Notes("", fmt.Sprintf("logs are missing: %v", missing))
 	}
+	o.noteProbes(m, list, out.Jobs)
 	for _, x := range out.Jobs {
 		if x.Slowed >= time.Second/10 && m.Notes != nil {
 			m.Notes(list[x.Index].Spec.Name, fmt.Sprintf("its tasks stood still for %v in all, because nodes offered "+

@@ -668,17 +668,17 @@ func TestReplayOfDefect(t *testing.T) {
 		}
 		return list
 	}
-	mine, rec := With(Policy{Name: "mine", Entry: policy.MROrder(order)}), filepath.Join(t.TempDir(), "run.rec")
-	if status, _, errs := with(t, "", []Option{mine}, "sim", "--trace", generated(t), "--cluster", smallCluster,
-		"--policy", "mine", "--record", rec, "--quiet"); status != statusOK {
+	own, rec := With(Policy{Name: "as-they-come", Entry: policy.MROrder(order)}), filepath.Join(t.TempDir(), "run.rec")
+	if status, _, errs := with(t, "", []Option{own}, "sim", "--trace", generated(t), "--cluster", smallCluster,
+		"--policy", "as-they-come", "--record", rec, "--quiet"); status != statusOK {
 		t.Fatalf("exit status %d: %s", status, errs)
 	}
-	if status, out, errs := with(t, "", []Option{mine}, "record", "replay", rec); status != statusOK ||
+	if status, out, errs := with(t, "", []Option{own}, "record", "replay", rec); status != statusOK ||
 		!strings.Contains(out, "all decided as recorded") {
 		t.Fatalf("exit status %d: %s%s", status, out, errs)
 	}
 	broken = true
-	status, _, errs := with(t, "", []Option{mine}, "record", "replay", rec)
+	status, _, errs := with(t, "", []Option{own}, "record", "replay", rec)
 	for _, says := range []string{"panicked: this order is broken", "a defect of the program and not of the record",
 		"please report it", "TestReplayOfDefect"} {
 		if status != statusFailed || !strings.Contains(errs, says) || strings.Contains(errs, "is damaged") {

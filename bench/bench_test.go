@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/mr/generate"
@@ -245,6 +246,35 @@ func TestPageHasAllParts(t *testing.T) {
 			!strings.Contains(string(text), "<!-- end bench "+name+" -->\n") {
 			t.Errorf("docs/performance.md has no markers for %s", name)
 		}
+	}
+}
+
+// A part waits until the load is below 1, but not longer than it is told to, and the wait is no time of the benchmarks.
+func TestWhenIdle(t *testing.T) {
+	for _, c := range []struct {
+		loads []float64 // every five seconds; the last one stays
+		calm  time.Duration
+		waits time.Duration
+		want  float64
+	}{
+		{[]float64{0.9}, time.Minute, 0, 0.9},
+		{[]float64{2, 1.5, 0.99, 0.9}, time.Minute, 15 * time.Second, 0.9},
+		{[]float64{2}, time.Minute, time.Minute, 2},
+		{[]float64{2}, 0, 0, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := time.Now()
+			b := &bench{options: &options{calm: c.calm}, started: begun, part: "x"}
+			got := b.whenIdle(t.Context(), func() float64 {
+				load := c.loads[0]
+				c.loads = c.loads[min(1, len(c.loads)-1):]
+				return load
+			})
+			if waited := time.Since(begun); got != c.want || waited != c.waits || b.started != begun.Add(waited) {
+				t.Errorf("after %v of %v: load %v after %v, and benchmarks since %v; want %v after %v",
+					c.loads, c.calm, got, waited, b.started.Sub(begun), c.want, c.waits)
+			}
+		})
 	}
 }
 

@@ -2,7 +2,7 @@
 // although no two machines are alike: what counts is the ratio. Everything is repeated in turns (ours, theirs, ours,
 // theirs), and the table has medians.
 //
-//	go run ./bench -sojourn bin/sojourn                      all parts, 25 minutes
+//	go run ./bench -sojourn bin/sojourn                      all parts, 25 minutes and what they wait
 //	go run ./bench -sojourn bin/sojourn -only mr,sim -reps 5
 //	go run ./bench -sojourn bin/sojourn -markdown docs/performance.md
 //
@@ -50,6 +50,7 @@ type options struct {
 	reps     int           // most repetitions
 	patience time.Duration // contestants that take longer are not repeated
 	limit    time.Duration // repetitions are left out near its end, cases after it
+	calm     time.Duration // how long each part waits at most for an idle machine
 	only     []string      // parts; empty: all
 	json     bool
 	markdown string   // file whose tables are replaced
@@ -70,6 +71,8 @@ func parse(args []string) (*options, error) {
 	f.DurationVar(&o.patience, "patience", 8*time.Second, "what takes longer is not repeated")
 	f.DurationVar(&o.limit, "limit", 30*time.Minute, "time for everything: no repetitions after three quarters of "+
 		"it, no further cases after all of it")
+	f.DurationVar(&o.calm, "calm", 3*time.Minute, "how long each part waits at most until the load of the machine is "+
+		"low, which the part before has raised; 0: not at all")
 	only := f.String("only", "", "parts to run, separated by commas: "+strings.Join(partNames(), ","))
 	f.BoolVar(&o.json, "json", false, "print one JSON document instead of tables")
 	f.StringVar(&o.markdown, "markdown", "", "also replace the tables in this file, between <!-- bench PART --> and "+
@@ -239,7 +242,7 @@ func run(ctx context.Context, args []string) error {
 			continue
 		}
 		b.part, b.rows = p.name, nil
-		load := loadAverage()
+		load := b.whenIdle(ctx, loadAverage)
 		if err := p.run(ctx, b); err != nil {
 			return fmt.Errorf("part %s: %w", p.name, err)
 		}
@@ -260,6 +263,27 @@ func run(ctx context.Context, args []string) error {
 	}
 	fmt.Printf("%s\n%.0f s\n", doc.Machine, doc.Seconds)
 	return nil
+}
+
+// calmLoad is the load of the machine from which on a part waits. It is written as less than 1.
+const calmLoad = 0.95
+
+// whenIdle waits until the machine is idle, or for as long as the flag -calm says, and returns the load then. The wait
+// does not count as time of the benchmarks.
+func (b *bench) whenIdle(ctx context.Context, load func() float64) float64 {
+	begun, now := time.Now(), load()
+	for told := false; now >= calmLoad && time.Since(begun) < b.calm && ctx.Err() == nil; now = load() {
+		if !told {
+			b.say("the load is %.1f: waits until it is below 1", now)
+			told = true
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(5 * time.Second):
+		}
+	}
+	b.started = b.started.Add(time.Since(begun))
+	return now
 }
 
 // path names a file in the folder of the benchmarks.

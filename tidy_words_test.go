@@ -15,14 +15,14 @@ import (
 
 // The widest lines, in columns; a tab is four.
 const (
-	widestCode = 120
+	widestCode = 120 // of scenarios as well
 	widestText = 100 // of Markdown, apart from tables, code and links
 )
 
 // TestTidyLines holds lines of code, comments and documents to a width.
 func TestTidyLines(t *testing.T) {
 	found := map[string][]string{}
-	for path := range tracked(t, ".go", ".md") {
+	for _, path := range slices.Concat(slices.Collect(tracked(t, ".go", ".md")), scenarios(t)) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // removed and not yet committed
@@ -183,7 +183,39 @@ func TestTidyWords(t *testing.T) {
 			at += strings.Count(paragraph, "\n") + 2
 		}
 	}
+	for _, path := range scenarios(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		line, comment := 0, 0 // the present line, and the one at which a comment begins
+		words := ""
+		for l := range strings.Lines(string(text) + "\n") {
+			line++
+			if said, ok := strings.CutPrefix(strings.TrimSpace(l), "#"); ok {
+				if words == "" {
+					comment = line
+				}
+				words += said
+				continue
+			}
+			look(path, comment, strings.TrimSpace(words))
+			words = ""
+		}
+	}
 	ratchet(t, "plainWords", found, nil)
+}
+
+// scenarios returns the files of scenarios of policies: data, with comments from which readers learn the policies.
+func scenarios(t *testing.T) (list []string) {
+	t.Helper()
+	for path := range everyFile(t) {
+		if strings.Contains(path, "testdata/") && filepath.Ext(path) == ".txt" &&
+			(strings.HasPrefix(path, "policy/") || strings.HasPrefix(path, "examples/own/")) {
+			list = append(list, path)
+		}
+	}
+	return list
 }
 
 // ratchet fails the test where a folder has more findings than it may, and logs where it has fewer.

@@ -14,24 +14,25 @@ type Setup struct {
 	Nodes  []sched.NodeSpec
 	Queues []*sched.QueueSpec
 	Jobs   []*sched.JobSpec
-	// how long an attempt takes once its input is there, and how it ends
-	Take      func(Try) (sched.Time, sched.Outcome)
-	Trouble   []Trouble
-	Can       sched.Powers
-	Estimator func(core func() *sched.Core) sched.Estimator // nil: the core's own priors
-	Forecast  *sched.Forecast                               // what the policy is told that nodes will offer
-	// between two reports of a node; zero: nodes are always open
-	Heartbeat sched.Time
-	Progress  sched.Time // between two reports of an attempt; zero: none
-	Lag       sched.Time // until a Suspend has happened
-	Patience  sched.Time // after which an attempt that waits for input gives way to the tasks it waits for; zero: never
+	// Take says how long an attempt takes once its input is there, and how it ends.
+	Take    func(Try) (sched.Time, sched.Outcome)
+	Trouble []Trouble
+	Can     sched.Powers // what the engine can do beyond launching
+	// Estimator makes the estimator of the core that the function core returns; nil: the estimates are the specs' own.
+	Estimator func(core func() *sched.Core) sched.Estimator
+	Forecast  *sched.Forecast // what the policy is told that nodes will offer; nil: nothing
+	Heartbeat sched.Time      // between two reports of a node; zero: nodes are always open
+	Progress  sched.Time      // between two reports of an attempt; zero: none
+	Lag       sched.Time      // until a Suspend has happened
+	// Patience is how long an attempt waits for input before it gives way to the tasks that make it; zero: for ever.
+	Patience sched.Time
 }
 
 // A Try is one attempt: the Nth of its task, from 0, on a node.
 type Try struct {
 	Job   *sched.JobSpec
-	Stage int32
-	Task  int32
+	Stage int32 // index in the job, from 0
+	Task  int32 // from 1
 	Nth   int
 	Node  *sched.Node
 	Class string // of Node
@@ -45,18 +46,19 @@ type Trouble struct {
 	Node   sched.NodeID
 	Back   bool
 	Offers *sched.Resources // from then on; nil: the node is lost or returns
-	Asks   eighths          // of what the attempt holds, as far as the node has them free; zero: the node changes
+	Asks   Eighths          // of what the attempt holds, as far as the node has them free; zero: the node changes
 }
 
-type eighths int64
+// Eighths say how much an application asks for, as a multiple of what an attempt holds: 8 is as much, 4 half of it.
+type Eighths int64
 
 // A Result is what came of a run.
 type Result struct {
-	Log   []Entry
+	Log   []Entry          // all actions, in their order
 	Jobs  []*sched.JobSpec // by JobID-1, probes included
 	Ends  map[*sched.JobSpec]Ended
 	Steps int
-	Core  *sched.Core
+	Core  *sched.Core // as it is at the end
 }
 
 // An Entry is an action and when it was asked for. Wakes are left out: they are how a policy asks, not what it decides.
@@ -290,7 +292,7 @@ func (e *engine) happen(now sched.Time, d due) {
 		if a == nil {
 			return
 		}
-		amount := e.sized(a, ev.Body.(eighths))
+		amount := e.sized(a, ev.Body.(Eighths))
 		ev.Attempt, ev.Job, ev.Body = a.ID, a.Stage.ID.Job, &amount
 	case sched.AttemptSuspended:
 		if t == nil {
@@ -316,7 +318,7 @@ func (e *engine) oldest(n sched.NodeID) (first *sched.Attempt) {
 }
 
 // sized returns n eighths of what attempt a holds, but something of each kind, and no more than its node has.
-func (e *engine) sized(a *sched.Attempt, n eighths) (amount sched.Resources) {
+func (e *engine) sized(a *sched.Attempt, n Eighths) (amount sched.Resources) {
 	holds, free := e.core.Amount(a.Holds), e.core.Node(a.Node).Free()
 	for k, held := range holds {
 		amount[k] = min(max(min(held, 1), held*int64(n)/8), held+max(0, free[k]))

@@ -150,7 +150,7 @@ func (s *Setup) drawSizes(seed uint64, scale sched.Time) {
 	}
 	for i := range sched.Time(r.IntN(6)) {
 		at, n := 100*i+1+sched.Time(r.IntN(100)), sched.NodeID(1+r.IntN(len(s.Nodes)))
-		s.Trouble = append(s.Trouble, Trouble{At: at * unit, Node: n, Asks: eighths(1 + r.IntN(24))})
+		s.Trouble = append(s.Trouble, Trouble{At: at * unit, Node: n, Asks: Eighths(1 + r.IntN(24))})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/fold"
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
-	"github.com/sojourn-sched/sojourn/mr/internal/run"
+	"github.com/sojourn-sched/sojourn/mr/internal/spill"
 )
 
 // collector keeps the pairs that a map emits: in a hash table if the job folds, else in a log for each bin of each
@@ -23,7 +23,7 @@ type collector struct {
 	bins     *bins       // the bins of each part; nil: one bin
 	unbinned bool        // bins may still be defined
 	largest  int64       // pairs in the largest log, when it last asked for memory
-	file     *run.Writer
+	file     *spill.Writer
 	path     string
 	spills   [][]segment // by part
 }
@@ -182,7 +182,7 @@ func (c *collector) spill() error {
 	defer a.enter(a.enter(Spill))
 	if c.file == nil {
 		path := c.run.scratch("spill", MapStage, a)
-		w, err := run.Create(path)
+		w, err := spill.Create(path)
 		if err != nil {
 			return err
 		}
@@ -277,7 +277,7 @@ func (c *collector) spillLogs(part int) error {
 // of them.
 func (c *collector) writeSorted(ix *index) error {
 	if c.run.Job.Combine != nil {
-		return c.combine(ix, &Emitter{run: c.file})
+		return c.combine(ix, &Emitter{file: c.file})
 	}
 	var recs [fillPairs]rec
 	for {

@@ -9,18 +9,18 @@ import (
 
 	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
-	"github.com/sojourn-sched/sojourn/mr/internal/run"
+	"github.com/sojourn-sched/sojourn/mr/internal/spill"
 )
 
 // An Emitter takes what a function emits: of a map or combine function, pairs on their way to the reduces; of a reduce
 // function, or a map function of a [MapOnly] job, the output. Keys and values are copied before a method returns. What
 // goes wrong (a disk is full) ends the attempt at the next batch or group; methods do not report it.
 type Emitter struct {
-	collect *collector  // pairs of a map
-	log     *pairLog    // with collect: pairs of a combiner that stay in memory
-	run     *run.Writer // pairs of a combiner on their way to a file
-	out     *partWriter // output
-	sample  *sampler    // keys of a sample
+	collect *collector    // pairs of a map
+	log     *pairLog      // with collect: pairs of a combiner that stay in memory
+	file    *spill.Writer // pairs of a combiner on their way to a file
+	out     *partWriter   // output
+	sample  *sampler      // keys of a sample
 	pairs   int64
 	bytes   int64
 	failed  error
@@ -43,8 +43,8 @@ func (e *Emitter) Emit(key, value []byte) {
 		e.log.put(key, value)
 	case e.collect != nil:
 		e.failed = e.collect.add(key, value)
-	case e.run != nil:
-		e.run.Append(key, value)
+	case e.file != nil:
+		e.file.Append(key, value)
 	case e.sample != nil:
 		e.sample.take(key)
 	default:

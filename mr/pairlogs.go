@@ -3,7 +3,7 @@ package mr
 import (
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
-	"github.com/sojourn-sched/sojourn/mr/internal/run"
+	"github.com/sojourn-sched/sojourn/mr/internal/spill"
 )
 
 // pairLogs are logs of pairs that share the chunks of an account.
@@ -129,7 +129,7 @@ type segment struct {
 	pieces []piece // in memory, in the order of their bins
 	ends   []int32 // of each bin, in pieces
 	path   string  // else
-	file   run.Segment
+	file   spill.Segment
 	pairs  int64
 	bytes  int64 // as they lie
 }

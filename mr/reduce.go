@@ -9,7 +9,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/mr/internal/fold"
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
-	"github.com/sojourn-sched/sojourn/mr/internal/run"
+	"github.com/sojourn-sched/sojourn/mr/internal/spill"
 )
 
 // reduceInput is one part of all maps' outputs.
@@ -157,7 +157,7 @@ func (in *reduceInput) foldAll() (full bool, err error) {
 func (in *reduceInput) foldRun(s *reduceSegment) (full bool, err error) {
 	a := in.task.attempt
 	defer a.enter(a.enter(Shuffle))
-	r := run.NewReader(s.path, s.file, a.account)
+	r := spill.NewReader(s.path, s.file, a.account)
 	defer r.Close()
 	for {
 		err := r.Block()
@@ -185,7 +185,7 @@ const maxFanIn = 128
 func (in *reduceInput) sorted() (source, error) {
 	a := in.task.attempt
 	var groups []*binned // of neighbours in memory
-	need := int64(len(in.segments)+2) * run.ReaderBytes
+	need := int64(len(in.segments)+2) * spill.ReaderBytes
 	for i := 0; i < len(in.segments); i++ {
 		if in.segments[i].path != "" {
 			continue
@@ -227,7 +227,7 @@ func (in *reduceInput) sorted() (source, error) {
 		return sources[0], nil
 	}
 	a.enter(Merge)
-	fanIn := int(min(max((a.account.Left()-reserved)/run.ReaderBytes, 2), maxFanIn))
+	fanIn := int(min(max((a.account.Left()-reserved)/spill.ReaderBytes, 2), maxFanIn))
 	for len(sources) > fanIn {
 		var err error
 		if sources, err = in.mergeSome(sources, fanIn); err != nil {
@@ -283,13 +283,13 @@ func (in *reduceInput) write(from source) (source, error) {
 	defer a.enter(a.enter(Spill))
 	path := in.run.scratch(fmt.Sprintf("merge%d", in.files), ReduceStage, a)
 	in.files++
-	w, err := run.Create(path)
+	w, err := spill.Create(path)
 	if err != nil {
 		return nil, err
 	}
 	in.paths = append(in.paths, path)
 	err = drain(a, from, w)
-	var s run.Segment
+	var s spill.Segment
 	if err == nil {
 		s, err = w.End()
 	}
@@ -303,11 +303,11 @@ func (in *reduceInput) write(from source) (source, error) {
 }
 
 // read returns a source of a segment in a file. of is the map output that the file belongs to; nil: it is the reduce's.
-func (in *reduceInput) read(path string, s run.Segment, of *MapOutput) source {
-	return &fromRun{run.NewReader(path, s, in.task.attempt.account), in.run.ordering(), of}
+func (in *reduceInput) read(path string, s spill.Segment, of *MapOutput) source {
+	return &fromSpill{spill.NewReader(path, s, in.task.attempt.account), in.run.ordering(), of}
 }
 
-func drain(a *Attempt, from source, w *run.Writer) error {
+func drain(a *Attempt, from source, w *spill.Writer) error {
 	var recs [fillPairs]rec
 	for {
 		if err := a.pass(); err != nil {

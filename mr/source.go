@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 	"github.com/sojourn-sched/sojourn/mr/internal/order"
 	"github.com/sojourn-sched/sojourn/mr/internal/pair"
-	"github.com/sojourn-sched/sojourn/mr/internal/run"
+	"github.com/sojourn-sched/sojourn/mr/internal/spill"
 )
 
 // rec is a pair on its way through a reduce.
@@ -154,14 +154,14 @@ func (ix *index) fill(recs []rec) (int, error) {
 	return len(some), nil
 }
 
-// fromRun is a source of pairs of a segment of a file.
-type fromRun struct {
-	*run.Reader
+// fromSpill is a source of pairs of a segment of a file.
+type fromSpill struct {
+	*spill.Reader
 	ordering
 	blame *MapOutput // whose file it is; nil: the reduce's own
 }
 
-func (f *fromRun) fill(recs []rec) (int, error) {
+func (f *fromSpill) fill(recs []rec) (int, error) {
 	if err := f.Block(); err == io.EOF {
 		return 0, nil
 	} else if err != nil {

@@ -1,4 +1,4 @@
-// Package pair is the form in which a key and its value lie in memory and in runs: two unsigned varints, the lengths,
+// Package pair is the form in which a key and its value lie in memory and in files: two unsigned varints, the lengths,
 // then key and value; and the numbers that stand for a key: its prefix, for order, and its hash.
 package pair
 

@@ -1,4 +1,5 @@
-// Package run writes and reads runs: files of sorted pairs in checksummed, compressed blocks.
+// Package spill writes and reads files of sorted pairs, in checksummed, compressed blocks: what maps spill, and what
+// reduces merge in several passes.
 //
 // A block is a head of 12 bytes, little-endian, and a body:
 //
@@ -6,7 +7,7 @@
 //
 // The body is the pairs (package pair), whole ones only, compressed with S2; or as they are where both lengths are the
 // same.
-package run
+package spill
 
 import (
 	"encoding/binary"
@@ -31,7 +32,7 @@ const (
 	maxBlock    = 1<<32 - 1
 )
 
-// ErrCorrupt: a run does not hold what was written to it.
+// ErrCorrupt: a file does not hold what was written to it.
 var ErrCorrupt = errors.New("checksum or structure wrong")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

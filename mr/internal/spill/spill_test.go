@@ -1,4 +1,4 @@
-package run
+package spill
 
 import (
 	"errors"
@@ -85,7 +85,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestDamage flips each byte of a run in turn, and cuts it short at each: an error every time, and never other pairs.
+// TestDamage flips each byte of a file in turn, and cuts it short at each: an error every time, and never other pairs.
 func TestDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	pairs := []kv{{"a", strings.Repeat("compressible ", 20)}, {"b", "x"}, {"c", strings.Repeat("y", 200)}}

@@ -68,7 +68,7 @@ func TestBlendWeight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Load(HistoryKey(st.Job.Spec, st.Kind), past); err != nil {
+	if err := b.Load(st.Job.Spec.Likeness(st.Kind), past); err != nil {
 		t.Fatal(err)
 	}
 	other := job(2, nil)

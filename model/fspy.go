@@ -88,10 +88,8 @@ func (l *Learned) Accuracy() (maps, reduces, size float64) {
 		}
 		add(2, t.size(t.Took), t.size(t.Predicted))
 	}
-	return R2(
-		took[mapModel],
-		predicted[mapModel],
-	), R2(took[reduceModel], predicted[reduceModel]), R2(took[2], predicted[2])
+	return R2(took[mapModel], predicted[mapModel]), R2(took[reduceModel], predicted[reduceModel]),
+		R2(took[2], predicted[2])
 }
 
 // learnedKey is the key of the one entry that FSPY keeps.

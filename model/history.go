@@ -23,7 +23,7 @@ func newHistory(Args) sched.Estimator { return &History{Past: map[string][]PastT
 // tasks of the stage itself are finished, they are asked instead. Classes of nodes are known by their names, since
 // their numbers are those of one run.
 type History struct {
-	Past map[string][]PastTask // by HistoryKey, oldest first, the last 50
+	Past map[string][]PastTask // by Likeness, oldest first, the last 50
 	Own  Mean
 
 	view *sched.View // names the classes of nodes; nil: none are told apart
@@ -65,18 +65,13 @@ func (h *History) className(class sched.ClassID) string {
 	return h.view.Classes[class-1].Name
 }
 
-// HistoryKey names what is alike: [sched.JobSpec.Likeness].
-func HistoryKey(j *sched.JobSpec, kind sched.StageKind) string {
-	return j.Likeness(kind)
-}
-
 // Observe learns from an attempt that succeeded.
 func (h *History) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
 	h.Own.Observe(a, ended, c)
 	if h.Past == nil {
 		h.Past = map[string][]PastTask{}
 	}
-	key := HistoryKey(a.Stage.Job.Spec, a.Stage.Kind)
+	key := a.Stage.Job.Spec.Likeness(a.Stage.Kind)
 	list := append(h.Past[key], PastTask{ended - a.Start, h.className(a.Class)})
 	if len(list) > samplesKept {
 		list = append(list[:0], list[len(list)-samplesKept:]...)
@@ -108,7 +103,7 @@ func (h *History) Estimate(st *sched.Stage, class sched.ClassID) sched.Estimate 
 func (h *History) past(st *sched.Stage, class sched.ClassID) sched.Estimate {
 	var all, there Moments
 	name := h.className(class)
-	for _, t := range h.Past[HistoryKey(st.Job.Spec, st.Kind)] {
+	for _, t := range h.Past[st.Job.Spec.Likeness(st.Kind)] {
 		all.Add(t.Took)
 		if class != 0 && t.On == name {
 			there.Add(t.Took)
@@ -125,7 +120,7 @@ func (h *History) past(st *sched.Stage, class sched.ClassID) sched.Estimate {
 }
 
 // Changes implements Keeper: an entry holds the last task times of a kind.
-func (h *History) Changes(a *sched.Attempt) string { return HistoryKey(a.Stage.Job.Spec, a.Stage.Kind) }
+func (h *History) Changes(a *sched.Attempt) string { return a.Stage.Job.Spec.Likeness(a.Stage.Kind) }
 
 // Entry implements Keeper.
 func (h *History) Entry(key string) any { return slices.Clone(h.Past[key]) }

@@ -160,12 +160,12 @@ func TestHistoryByClass(t *testing.T) {
 	old := job(1, nil)
 	h.Observe(&sched.Attempt{Stage: old.Stages[0], Class: 1}, 125*sec, nil)
 	h.Observe(&sched.Attempt{Stage: old.Stages[0], Class: 2}, 5*sec, nil)
-	text, err := json.Marshal(h.Entry(HistoryKey(old.Spec, sched.Map)))
+	text, err := json.Marshal(h.Entry(old.Spec.Likeness(sched.Map)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	back := &History{}
-	if err := back.Load(HistoryKey(old.Spec, sched.Map), text); err != nil {
+	if err := back.Load(old.Spec.Likeness(sched.Map), text); err != nil {
 		t.Fatal(err)
 	}
 	run(back, "cell", "gpu", "plain")

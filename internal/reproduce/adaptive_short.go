@@ -73,7 +73,7 @@ var shortWorld = goalWorld{
 			j := jobOf(kind.name+"-1", 0, kind.SlotJob, [2][]workload.Task{})
 			for i, of := range []float64{kind.MapTime, kind.ReduceTime} {
 				for _, part := range []float64{0.7, 1, 1.3} { // of the mean
-					key := model.HistoryKey(j, j.Stages[i].Kind)
+					key := j.Likeness(j.Stages[i].Kind)
 					took := time.Duration(part * of * 1e9)
 					h.Past[key] = append(h.Past[key], model.PastTask{Took: took})
 				}

@@ -205,7 +205,7 @@ func (h *history) close() error {
 	return nil
 }
 
-// PastTasks returns what runs with --estimator history or model have kept of task times, by model.HistoryKey.
+// PastTasks returns what runs with --estimator history or model have kept of task times, by [sched.JobSpec.Likeness].
 func PastTasks(path string) (map[string][]model.PastTask, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err // opening would make the file

@@ -154,7 +154,7 @@ func TestPredictedSizes(t *testing.T) {
 	}
 	past := map[string][]sched.Time{}
 	for name, took := range map[string]time.Duration{"first": time.Second, "long": time.Hour, "short": time.Minute} {
-		past[model.HistoryKey(&sched.JobSpec{User: "ana", Name: name, Type: "MAPREDUCE"}, sched.Map)] = []sched.Time{
+		past[(&sched.JobSpec{User: "ana", Name: name, Type: "MAPREDUCE"}).Likeness(sched.Map)] = []sched.Time{
 			took,
 			took,
 		}

@@ -144,6 +144,9 @@ func (c flexCase) ratios(ctx context.Context, s Sample, where string, of flexTri
 		for i := range p.Jobs {
 			p.Jobs[i].Penalty = m.Penalty(facts[i])
 		}
+		if err := p.Check(); err != nil {
+			return err
+		}
 		_, best, exact := p.Best(flexEnough)
 		switch {
 		case !exact:

@@ -130,18 +130,3 @@ func Normalize(slots int, minima []int) []int {
 	}
 	return least
 }
-
-// Monotone replaces the times that a job takes with 1, 2, ... slots by the least with at most so many slots: a job need
-// not use all slots that it is given (FLEX 2.3). Only counts for which allowed is true may be used; nil allows all. An
-// instant with no allowed count at or below is +Inf.
-func Monotone(times []float64, allowed []bool) []float64 {
-	best := math.Inf(1)
-	out := make([]float64, len(times))
-	for i, t := range times {
-		if allowed == nil || allowed[i] {
-			best = min(best, t)
-		}
-		out[i] = best
-	}
-	return out
-}

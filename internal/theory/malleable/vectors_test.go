@@ -74,15 +74,6 @@ func (p *Problem) under(metric string, facts func(i int) Facts) *Problem {
 	return &q
 }
 
-func TestX1Speedup(t *testing.T) {
-	allNear(t, "monotone", Monotone([]float64{10, 6, 7, 4}, nil), 10, 6, 6, 4)
-	got := Monotone([]float64{10, 6, 7, 4}, []bool{false, true, false, true})
-	if !math.IsInf(got[0], 1) {
-		t.Errorf("one slot is not allowed: %v", got[0])
-	}
-	allNear(t, "allowed 2 and 4", got[1:], 6, 6, 4)
-}
-
 func TestX2Minima(t *testing.T) {
 	for _, c := range []struct {
 		slots        int

@@ -9,10 +9,10 @@ const keepIdle = 32
 // A shape is one of the few distinct vectors that tasks ask for, and the set of open nodes with room for it.
 type shape struct {
 	amount Resources
-	parts  []part // of amount, those that are not zero
-	users  int32  // live stages with it
-	active bool   // fits is kept up to date
-	fits   nodeSet
+	parts  []part  // of amount, those that are not zero
+	users  int32   // live stages with it
+	active bool    // fits is kept up to date
+	fits   nodeSet // empty of a shape that is not active
 }
 
 // A part is the amount of one kind.
@@ -47,7 +47,7 @@ func (t *shapes) intern(r Resources) ShapeID {
 }
 
 // use notes that a stage with the shape has come (d is 1) or gone (-1). When too many idle shapes are active, their
-// sets are no longer kept.
+// sets are forgotten. Their vectors keep their IDs.
 func (t *shapes) use(id ShapeID, d int32) {
 	s := t.list[id]
 	s.users += d
@@ -71,6 +71,8 @@ func (t *shapes) use(id ShapeID, d int32) {
 	for _, o := range t.active {
 		if o.active = o.users > 0; o.active {
 			kept = append(kept, o)
+		} else {
+			o.fits = nodeSet{}
 		}
 	}
 	t.active = kept
@@ -86,7 +88,7 @@ func (t *shapes) activate(s *shape) {
 	t.active = append(t.active, s)
 	for _, n := range t.view.Nodes {
 		s.fits.grow(n.ID)
-		if fits := n.forAll() && n.hasRoom(s); fits != s.fits.has(n.ID) {
+		if n.forAll() && n.hasRoom(s) {
 			s.fits.flip(n.ID)
 		}
 	}

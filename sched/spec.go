@@ -1,7 +1,7 @@
 package sched
 
 // A JobSpec is a user's description of a job. After the submission only SpecChanged changes it: the event replaces the
-// queue, the weight, the priority, the deadline, the allocation, the goal and the profile.
+// queue, the weight, the priority, the deadline, the allocation, the goal, the profile and the delays.
 type JobSpec struct {
 	Name, User, Queue string    // Queue: dotted path below the root; "" is "default"
 	Type              string    // as in the keys of the history: "MAPREDUCE", "SPARK", ...

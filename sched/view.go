@@ -5,7 +5,7 @@ import "iter"
 // A View is the cluster as a policy may read it. All of it is lent for one call, and must not be changed.
 type View struct {
 	Now          Time
-	Can          Powers
+	Can          Powers    // what the engine can do beyond launching
 	Capacity     Resources // of all nodes
 	Forecast     *Forecast // what all nodes together are expected to offer over time; nil: not known
 	Nodes        []*Node   // Nodes[id-1]
@@ -189,7 +189,7 @@ func (v *View) First(st *Stage) *Node {
 	return v.cluster.nextFit(st, st.Shape, 0, 0)
 }
 
-// Placed reports whether it matters where the tasks of st run: some have their input on some nodes.
+// Placed reports whether it matters where the tasks of s run: some have their input on some nodes.
 func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != nil }
 
 // Level returns how near its input the nearest pending task of st would be on n. A stage without places is local

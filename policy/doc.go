@@ -8,6 +8,23 @@
 // A program outside this module writes a policy with the same parts, see the example. It gives the policy a [Card] and
 // an [Entry], adds it to the command line by cli.Main(cli.With(cli.Policy{...})), and tests it with package policytest.
 //
+// A policy that needs several files names them after itself (dynamicmr_lend.go). The other files are shared, those
+// below by those above:
+//
+//	all.go  card.go  parse.go                  the registry; what a policy says of itself; specs such as fair:delay=5s
+//	tree.go  siblings.go  queueorder.go        policies with queues: from the root down to a stage
+//	candidates.go                              the stages that a tree looks for, by queue
+//	reclaim.go                                 taking tasks back from queues that hold more than their shares
+//	order.go  key.go  line.go                  policies that are one order of stages; an order kept in parts
+//	take.go  take_masters.go                   taking tasks back from the last jobs of such an order
+//	bysize.go  sized.go                        orders by size: what is known of the sizes of jobs
+//	levelshares.go  levelserver.go             the virtual cluster of fsp, psbs, hfsp and gittins
+//	slotlane.go                                slots of one kind, for policies that divide them among stages
+//	place.go  keep.go                          on which node a task starts; nodes kept for big tasks
+//	masters.go  master_limit.go                ApplicationMasters: starting them, and how much they may hold
+//	ticker.go                                  work once in a while
+//	explain.go  words.go  lasting.go           what a policy tells of its decisions, and what it keeps beyond a run
+//
 // A policy of this package is a section in docs/spec/policies.md, a file with its card and its constructor, a line in
 // All, and scenarios in testdata/<name>. The conformance suite runs on each policy of All.
 package policy

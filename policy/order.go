@@ -21,6 +21,9 @@ type Placer interface {
 // node is kept for a master whose turn it is and which smaller tasks would overtake, unless big=overtaken.
 //
 // A decision costs O(log n) for each stage that has changed and for each task that starts, with n stages.
+//
+// Taking and Keep are the memory of an Order. They are exported because memory goes through JSON; a policy leaves them
+// to the Order.
 type Order struct {
 	Taking taker  // attempts that were asked to leave, and for which stage
 	Keep   keeper // nodes kept for tasks that need more than the holes of others

@@ -37,7 +37,7 @@ func PlacingParams(own ...Param) []Param {
 // node with room is taken at once. Place costs the places of the stage's waiting tasks, or the nodes with room,
 // whichever are fewer; O(1) where it does not matter where a task runs.
 type DelayPlacer struct {
-	Waits sched.Per[wait] // by stage
+	Waits sched.Per[wait] // by stage: its memory, exported because memory goes through JSON
 
 	by      nearness
 	byQueue func(*sched.Stage) *nearness // of the stage's queue; nil: by for all stages

@@ -5,7 +5,13 @@ const store = document.getElementById("answers");
 export const frozen = store ? JSON.parse(store.textContent) : null;
 
 // visitor is the name that the user gave, where the browser lets the page keep it.
-export const visitor = () => { try { return localStorage.getItem("user") || ""; } catch { return ""; } };
+export const visitor = () => {
+  try {
+    return localStorage.getItem("user") || "";
+  } catch {
+    return "";
+  }
+};
 
 // get asks for an answer. Parameters that are empty are left out.
 export async function get(path, params = {}) {
@@ -22,7 +28,8 @@ export async function get(path, params = {}) {
 export async function post(path, body) {
   const session = await get("/session");
   const reply = await fetch(prefix + path + "?" + new URLSearchParams({ "user.name": visitor() }), {
-    method: "POST", headers: { "Content-Type": "application/json", "X-Sojourn-Token": session.token || "" },
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Sojourn-Token": session.token || "" },
     body: JSON.stringify(body),
   });
   const answer = await reply.json();
@@ -35,7 +42,10 @@ export async function post(path, body) {
 export function follow(changed, lost) {
   if (frozen) return;
   let stream = null;
-  const stop = () => { stream?.close(); stream = null; };
+  const stop = () => {
+    stream?.close();
+    stream = null;
+  };
   const start = () => {
     if (stream || document.hidden) return;
     stream = new EventSource(prefix + "/changes");
@@ -49,28 +59,68 @@ export function follow(changed, lost) {
 }
 
 const jobKey = {
-  job: (j) => j.job, name: (j) => j.name, user: (j) => j.user, queue: (j) => j.queue, state: (j) => j.state,
-  submit: (j) => j.submit_s, sojourn: (j) => j.sojourn_s, wait: (j) => j.wait_s, tasks: (j) => j.tasks,
-  running: (j) => j.running, size: (j) => j.service_s ?? j.size_s ?? -1, priority: (j) => j.priority,
-  slowdown: (j) => j.figures.slowdown ?? 0, failed: (j) => j.figures.failed, idle: (j) => j.figures.idle_s, late: (j) => j.figures.late_s ?? -Infinity,
+  job: (j) => j.job,
+  name: (j) => j.name,
+  user: (j) => j.user,
+  queue: (j) => j.queue,
+  state: (j) => j.state,
+  submit: (j) => j.submit_s,
+  sojourn: (j) => j.sojourn_s,
+  wait: (j) => j.wait_s,
+  tasks: (j) => j.tasks,
+  running: (j) => j.running,
+  size: (j) => j.service_s ?? j.size_s ?? -1,
+  priority: (j) => j.priority,
+  slowdown: (j) => j.figures.slowdown ?? 0,
+  failed: (j) => j.figures.failed,
+  idle: (j) => j.figures.idle_s,
+  late: (j) => j.figures.late_s ?? -Infinity,
 };
 const nodeKey = {
-  node: (n) => n.node, name: (n) => n.name, class: (n) => n.class || "", rack: (n) => n.rack, busy: (n) => n.busy,
-  running: (n) => n.running, done: (n) => n.done, failed: (n) => n.failed, mean: (n) => n.busy_mean, idle: (n) => n.idle_s,
+  node: (n) => n.node,
+  name: (n) => n.name,
+  class: (n) => n.class || "",
+  rack: (n) => n.rack,
+  busy: (n) => n.busy,
+  running: (n) => n.running,
+  done: (n) => n.done,
+  failed: (n) => n.failed,
+  mean: (n) => n.busy_mean,
+  idle: (n) => n.idle_s,
 };
 const userKey = {
-  user: (u) => u.user, jobs: (u) => u.jobs, unfinished: (u) => u.unfinished, waiting: (u) => u.waiting, failed: (u) => u.failed,
-  running: (u) => u.running, pending: (u) => u.pending, service: (u) => u.service_s,
-  sojourn: (u) => u.sojourn_s?.mean ?? -1, wait: (u) => u.wait_s?.mean ?? -1,
+  user: (u) => u.user,
+  jobs: (u) => u.jobs,
+  unfinished: (u) => u.unfinished,
+  waiting: (u) => u.waiting,
+  failed: (u) => u.failed,
+  running: (u) => u.running,
+  pending: (u) => u.pending,
+  service: (u) => u.service_s,
+  sojourn: (u) => u.sojourn_s?.mean ?? -1,
+  wait: (u) => u.wait_s?.mean ?? -1,
 };
-const userKeys = (rows, capacity) => ({ ...userKey, used: (u) => Math.max(0, ...Object.entries(u.used).map(([k, n]) => n / capacity[k])), ...Object.fromEntries(rows.flatMap((u) => Object.keys(u.received)).map((k) => ["received." + k, (u) => u.received[k] || 0])) });
+const userKeys = (rows, capacity) => ({
+  ...userKey,
+  used: (u) => Math.max(0, ...Object.entries(u.used).map(([k, n]) => n / capacity[k])),
+  ...Object.fromEntries(
+    rows.flatMap((u) => Object.keys(u.received)).map((k) => ["received." + k, (u) => u.received[k] || 0]),
+  ),
+});
 const changeKey = {
   job: (d) => d.job,
   change: (d) => Math.max(...d.sojourn_s.slice(1).map((s) => (s < 0 ? 0 : Math.abs(s - d.sojourn_s[0])))),
   loss: (d) => Math.max(...d.sojourn_s.slice(1).map((s) => (s < 0 ? -Infinity : s - d.sojourn_s[0]))),
 };
-const changeKeys = (runs, down) => ({ ...changeKey, ...Object.fromEntries(Array.from({ length: runs - 1 }, (_, i) =>
-  ["change." + (i + 1), (d) => (d.sojourn_s[i + 1] < 0 ? (down ? -Infinity : Infinity) : d.sojourn_s[i + 1] - d.sojourn_s[0])])) });
+const changeKeys = (runs, down) => ({
+  ...changeKey,
+  ...Object.fromEntries(
+    Array.from({ length: runs - 1 }, (_, i) => [
+      "change." + (i + 1),
+      (d) => (d.sojourn_s[i + 1] < 0 ? (down ? -Infinity : Infinity) : d.sojourn_s[i + 1] - d.sojourn_s[0]),
+    ]),
+  ),
+});
 
 // fromReport answers as a server would, from what the report holds.
 function fromReport(path, params) {
@@ -82,7 +132,8 @@ function fromReport(path, params) {
     return row;
   }
   if (!whole) throw new Error("This report does not hold that: “sojourn record serve” shows everything.");
-  if (path.endsWith("/queues") && Number.isFinite(params.at) && params.at < whole.now_s) return queuesAt(whole, params.at);
+  if (path.endsWith("/queues") && Number.isFinite(params.at) && params.at < whole.now_s)
+    return queuesAt(whole, params.at);
   if (path.endsWith("/jobs")) {
     const keep = keepsJob(params);
     return { ...part(whole, params, jobKey, "job", keep), ...sumsOf(whole.rows.filter(keep)) };
@@ -93,26 +144,44 @@ function fromReport(path, params) {
   }
   if (path.endsWith("/users")) {
     const text = (params.q || "").toLowerCase();
-    const capacity = Object.fromEntries(frozen[path.replace("/users", "/cluster")].kinds.map((k) => [k.kind.replaceAll("-", "_"), k.capacity]));
+    const capacity = Object.fromEntries(
+      frozen[path.replace("/users", "/cluster")].kinds.map((k) => [k.kind.replaceAll("-", "_"), k.capacity]),
+    );
     return part(whole, params, userKeys(whole.rows, capacity), "user", (u) => u.user.toLowerCase().includes(text));
   }
   if (path === "/compare") {
     const text = (params.q || "").toLowerCase();
-    return part(whole, params, changeKeys(whole.runs.length, (params.sort || "").startsWith("-")), "-change", (d) => (d.name + "\n" + d.queue).toLowerCase().includes(text));
+    return part(whole, params, changeKeys(whole.runs.length, (params.sort || "").startsWith("-")), "-change", (d) =>
+      (d.name + "\n" + d.queue).toLowerCase().includes(text),
+    );
   }
   return whole;
 }
 
 // queuesAt tells the queues of an instant from their curves, which do not count jobs and tasks.
 function queuesAt(whole, at) {
-  const bin = Math.floor(at / whole.bin_s), of = (curve) => curve[Math.min(bin, curve.length - 1)] || 0;
-  return { ...whole, at_s: at, queues: whole.queues.map((q) => ({ ...q, used: of(q.used_over), demand: of(q.demand_over),
-    owed_s: of(q.owed_over), jobs: -1, running: -1, pending: -1 })) };
+  const bin = Math.floor(at / whole.bin_s),
+    of = (curve) => curve[Math.min(bin, curve.length - 1)] || 0;
+  return {
+    ...whole,
+    at_s: at,
+    queues: whole.queues.map((q) => ({
+      ...q,
+      used: of(q.used_over),
+      demand: of(q.demand_over),
+      owed_s: of(q.owed_over),
+      jobs: -1,
+      running: -1,
+      pending: -1,
+    })),
+  };
 }
 
 function keepsJob(p) {
   const text = (p.q || "").toLowerCase();
-  return (j) => (!p.queue || j.queue === p.queue || j.queue.startsWith(p.queue + ".")) && (!p.user || j.user === p.user) &&
+  return (j) =>
+    (!p.queue || j.queue === p.queue || j.queue.startsWith(p.queue + ".")) &&
+    (!p.user || j.user === p.user) &&
     (p.at === "" || p.at == null || (j.submit_s <= p.at && (j.end_s == null || j.end_s > p.at))) &&
     (!p.state || j.state === p.state || (p.state === "unfinished" && j.end_s == null)) &&
     ([j.name, j.user, j.queue].some((s) => s.toLowerCase().includes(text)) || String(j.job) === text);
@@ -120,23 +189,37 @@ function keepsJob(p) {
 
 // sumsOf describes jobs as a server does.
 function sumsOf(jobs) {
-  return { sojourn_s: spreadOf(jobs.filter((j) => j.state === "done").map((j) => j.sojourn_s)),
+  return {
+    sojourn_s: spreadOf(jobs.filter((j) => j.state === "done").map((j) => j.sojourn_s)),
     wait_s: spreadOf(jobs.filter((j) => j.start_s != null).map((j) => j.wait_s)),
-    service_s: jobs.reduce((sum, j) => sum + (j.service_s || 0), 0) };
+    service_s: jobs.reduce((sum, j) => sum + (j.service_s || 0), 0),
+  };
 }
 
 function spreadOf(values) {
-  const n = values.length, rank = (percent) => values[Math.max(0, Math.ceil(n * percent / 100) - 1)];
+  const n = values.length,
+    rank = (percent) => values[Math.max(0, Math.ceil((n * percent) / 100) - 1)];
   if (!n) return undefined;
   values.sort((a, b) => a - b);
-  return { jobs: n, mean: values.reduce((sum, v) => sum + v, 0) / n, p50: rank(50), p95: rank(95), p99: rank(99), max: values[n - 1] };
+  return {
+    jobs: n,
+    mean: values.reduce((sum, v) => sum + v, 0) / n,
+    p50: rank(50),
+    p95: rank(95),
+    p99: rank(99),
+    max: values[n - 1],
+  };
 }
 
 // part sorts, filters and cuts a list.
 function part(whole, params, keys, usual, keep) {
-  const sort = params.sort || usual, down = sort.startsWith("-"), key = keys[down ? sort.slice(1) : sort];
+  const sort = params.sort || usual,
+    down = sort.startsWith("-"),
+    key = keys[down ? sort.slice(1) : sort];
   const rows = whole.rows.filter(keep).sort((a, b) => {
-    const x = key(a), y = key(b), by = x < y ? -1 : x > y ? 1 : 0;
+    const x = key(a),
+      y = key(b),
+      by = x < y ? -1 : x > y ? 1 : 0;
     return down ? -by : by;
   });
   const offset = params.offset || 0;

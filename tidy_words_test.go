@@ -15,14 +15,18 @@ import (
 
 // The widest lines, in columns; a tab is four.
 const (
-	widestCode = 120 // of scenarios as well
+	widestCode = 120 // of scripts and scenarios as well
 	widestText = 100 // of Markdown, apart from tables, code and links
 )
+
+// measured are the endings of the files whose lines TestTidyLines measures. Lines of terms.js that are one text are not
+// measured: the words of the page, from which its interface is described.
+var measured = []string{".go", ".md", ".js", ".css", ".sh", ".py"}
 
 // TestTidyLines holds lines of code, comments and documents to a width.
 func TestTidyLines(t *testing.T) {
 	found := map[string][]string{}
-	for _, path := range slices.Concat(slices.Collect(tracked(t, ".go", ".md")), scenarios(t)) {
+	for _, path := range slices.Concat(slices.Collect(tracked(t, measured...)), scenarios(t)) {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // removed and not yet committed
@@ -32,6 +36,9 @@ func TestTidyLines(t *testing.T) {
 			widest = widestText
 		}
 		for i, line := range strings.Split(string(text), "\n") {
+			if strings.HasSuffix(path, "/terms.js") && strings.HasPrefix(line, `  "`) {
+				continue
+			}
 			if widest == widestText && (reader.code(line) || strings.HasPrefix(strings.TrimSpace(line), "|") ||
 				strings.Contains(line, "](")) {
 				continue

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reducer by Hadoop Streaming's contract: reads `word TAB count` lines in order of words, writes a sum for each word."""
+"""A reducer by Hadoop Streaming's contract: reads `word TAB count` lines in order of words, writes a sum for each."""
 import itertools
 import sys
 

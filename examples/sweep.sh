@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs the sweep of sweep.yaml, executes the notebook sweep.ipynb on its table, and checks what the notebook shows.
-# Usage: sweep.sh SOJOURN [DIRECTORY]. Everything it makes is in DIRECTORY (out/notebook), also a Python environment with
-# the packages that the notebook needs, which pip fetches. The executed notebook is DIRECTORY/examples/executed.ipynb.
+# Usage: sweep.sh SOJOURN [DIRECTORY]. Everything it makes is in DIRECTORY (out/notebook), also a Python environment
+# with the packages that the notebook needs, which pip fetches. The executed notebook is
+# DIRECTORY/examples/executed.ipynb.
 set -eu
 sojourn=$(command -v "$1")
 dir=${2:-out/notebook}

@@ -14,7 +14,8 @@ gzip -9n "$dist"/shared/man1/*.1
 for ARCH in amd64 arm64; do
 	build=$dist/linux-$ARCH
 	mkdir -p "$build"
-	(cd .. && CGO_ENABLED=0 GOOS=linux GOARCH=$ARCH go build -trimpath -ldflags '-s -w' -o "dist/linux-$ARCH/" ./cmd/...)
+	(cd .. &&
+		CGO_ENABLED=0 GOOS=linux GOARCH=$ARCH go build -trimpath -ldflags '-s -w' -o "dist/linux-$ARCH/" ./cmd/...)
 	cp ../README.md ../CHANGELOG.md ../LICENSE "$build"
 	cp -r "$dist/shared/man1" "$dist/shared/completions" "$build"
 	tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \

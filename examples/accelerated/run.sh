@@ -4,8 +4,8 @@
 # Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES]]]. Everything it makes is in DIRECTORY (out/accelerated). The
 # text has so many MEGABYTES (32) and is read by 256 maps of each job. REPEATS (10) take some minutes on two idle cores.
 #
-# Both jobs compute AES-CMAC tags of lines. Job gains does so by the processor's AES instructions on the node aes, and by
-# portable code elsewhere, which is some twenty times slower. Job plain, with fewer passes, knows portable code only.
+# Both jobs compute AES-CMAC tags of lines. Job gains does so by the processor's AES instructions on the node aes, and
+# by portable code elsewhere, which is some twenty times slower. Job plain, with fewer passes, knows portable code only.
 # Both come at once, and are due so late that a node each would do.
 set -eu
 sojourn=$1

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Counts the deadlines of real MapReduce jobs that policies meet, over several draws of jobs and two loads.
-# Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES [JOBS]]]]. Everything it makes is in DIRECTORY (out/deadlines). Input
-# is made once; its text has so many MEGABYTES (60). With the defaults it takes about half an hour on two idle cores.
+# Usage: run.sh SOJOURN [DIRECTORY [REPEATS [MEGABYTES [JOBS]]]]. Everything it makes is in DIRECTORY (out/deadlines).
+# Input is made once; its text has so many MEGABYTES (60). With the defaults it takes about half an hour on two idle
+# cores.
 #
 # The rule: each kind of job of mix.yaml is measured alone, twice, and the shorter time counts. Then three jobs of each
 # kind come at once. What they take together, divided by what they take alone, says how much the machine does when jobs
@@ -111,7 +112,8 @@ for load in 0.9 1.2; do
 	done
 	echo
 	awk -v load=$load -v count=$count '
-		# half returns half the 95 % confidence interval of a mean by Student: t of 1 to 15 degrees of freedom, 2.1 beyond.
+		# half returns half the 95 % confidence interval of a mean by Student: t of 1 to 15 degrees of freedom, 2.1
+		# beyond.
 		function half(sum, squares, n,    t) {
 			split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228 2.201 2.179 2.160 2.145 2.131", t, " ")
 			if (n < 2) return 0
@@ -121,14 +123,16 @@ for load in 0.9 1.2; do
 		!($2 in runs) { order[++n] = $2 }
 		{ met[$1, $2] = $3; runs[$2]++; sum[$2] += $3; squares[$2] += $3 * $3; simulated[$2] += $6 }
 		END {
-			printf "LOAD %.1f, deadlines met of %d:\n%-56s  MEAN    95 %%   AGAINST EDF    95 %%   SIMULATED\n", load, count, "POLICY"
+			printf "LOAD %.1f, deadlines met of %d:\n%-56s  MEAN    95 %%   AGAINST EDF    95 %%   SIMULATED\n", load,
+				count, "POLICY"
 			for (i = 1; i <= n; i++) {
 				p = order[i]; more = square = 0
 				for (r = 1; r <= runs[p]; r++) {
 					d = met[r, p] - met[r, "edf"]; more += d; square += d * d
 				}
 				printf "%-56s  %4.1f  ± %3.1f         %+5.1f   ± %3.1f        %4.1f\n", p, sum[p] / runs[p],
-					half(sum[p], squares[p], runs[p]), more / runs[p], half(more, square, runs[p]), simulated[p] / runs[p]
+					half(sum[p], squares[p], runs[p]), more / runs[p], half(more, square, runs[p]),
+					simulated[p] / runs[p]
 			}
 		}' "$dir/met.txt"
 done

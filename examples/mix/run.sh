@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the mix of examples/mix/mix.yaml: real jobs on the source code of the Go distribution and on generated input, under three
-# policies. Usage: run.sh SOJOURN [DIRECTORY]. Everything it makes is in DIRECTORY (out/mix); input is made once.
+# Runs the mix of examples/mix/mix.yaml: real jobs on the source code of the Go distribution and on generated input,
+# under three policies. Usage: run.sh SOJOURN [DIRECTORY]. Everything it makes is in DIRECTORY (out/mix); input is made
+# once.
 set -eu
 sojourn=$1
 dir=${2:-out/mix}

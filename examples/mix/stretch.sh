@@ -1,13 +1,13 @@
 #!/bin/sh
-# Measures what choosing a metric is worth on real jobs: the largest stretch of the mix under fair and under a policy that
-# makes it small, and how much better that is than under fair, beside what the simulator predicted.
+# Measures what choosing a metric is worth on real jobs: the largest stretch of the mix under fair and under a policy
+# that makes it small, and how much better that is than under fair, beside what the simulator predicted.
 # Usage: stretch.sh SOJOURN [DIRECTORY [REPEATS [PERCENT]]]. Everything it makes is in DIRECTORY (out/stretch); input is
 # made once, and has so many PERCENT (100) of its size.
 #
-# A job's stretch is its time from submission to end over the time that it takes alone on this machine, which is measured
-# first: twice, and the shorter time counts. Each repeat runs the mix under both policies, one after the other; who is
-# first alternates. The simulator gets the arrivals and the task times that the run under fair has recorded, and has not
-# seen the other run. Intervals are of 95 %.
+# A job's stretch is its time from submission to end over the time that it takes alone on this machine, which is
+# measured first: twice, and the shorter time counts. Each repeat runs the mix under both policies, one after the other;
+# who is first alternates. The simulator gets the arrivals and the task times that the run under fair has recorded, and
+# has not seen the other run. Intervals are of 95 %.
 set -eu
 export LC_ALL=C # decimal points
 sojourn=$1

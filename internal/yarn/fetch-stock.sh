@@ -1,7 +1,8 @@
 #!/bin/sh
-# fetch-stock.sh hadoop|spark|tez|flink: fetches what tests run beside this project, once, by its own package manager, into $SOJOURN_CACHE (~/.cache/sojourn
-# where that is not set), and prints where it is: the folder of Hadoop's, Tez's or Flink's jars, or Spark's home. Prints nothing but a sentence on standard error
-# where that cannot be had within $SOJOURN_FETCH_TIME (600 s): tests that need it are skipped then.
+# fetch-stock.sh hadoop|spark|tez|flink: fetches what tests run beside this project, once, by its own package manager,
+# into $SOJOURN_CACHE (~/.cache/sojourn where that is not set), and prints where it is: the folder of Hadoop's, Tez's or
+# Flink's jars, or Spark's home. Prints nothing but a sentence on standard error where that cannot be had within
+# $SOJOURN_FETCH_TIME (600 s): tests that need it are skipped then.
 set -eu
 cache=${SOJOURN_CACHE:-${HOME:?}/.cache/sojourn}
 hadoop=3.4.2
@@ -24,16 +25,24 @@ need() {
 	done
 }
 
-# pom lists the artifacts that stand-alone NodeManagers, MapReduce, its commands and examples, and the ResourceManager to compare with are made of.
+# dependency GROUP ARTIFACT VERSION [MORE] lists an artifact.
+dependency() {
+	echo "<dependency><groupId>$1</groupId><artifactId>$2</artifactId><version>$3</version>${4-}</dependency>"
+}
+
+# pom lists the artifacts that stand-alone NodeManagers, MapReduce, its commands and examples, and the ResourceManager
+# to compare with are made of.
 pom() {
 	echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
-	echo '<groupId>sojourn</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging><dependencies>'
-	for a in common streaming yarn-server-nodemanager yarn-server-resourcemanager yarn-server-timelineservice mapreduce-client-app mapreduce-client-jobclient \
-		mapreduce-client-shuffle mapreduce-client-hs mapreduce-examples yarn-client yarn-applications-distributedshell yarn-applications-unmanaged-am-launcher; do
-		echo "<dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-$a</artifactId><version>$hadoop</version></dependency>"
+	echo '<groupId>sojourn</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging>'
+	echo '<dependencies>'
+	for a in common streaming yarn-server-nodemanager yarn-server-resourcemanager yarn-server-timelineservice \
+		mapreduce-client-app mapreduce-client-jobclient mapreduce-client-shuffle mapreduce-client-hs \
+		mapreduce-examples yarn-client yarn-applications-distributedshell yarn-applications-unmanaged-am-launcher; do
+		dependency org.apache.hadoop "hadoop-$a" "$hadoop"
 	done
-	echo "<dependency><groupId>org.apache.hadoop</groupId><artifactId>hadoop-mapreduce-client-jobclient</artifactId><version>$hadoop</version><type>test-jar</type></dependency>"
-	echo '<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-reload4j</artifactId><version>1.7.36</version></dependency>'
+	dependency org.apache.hadoop hadoop-mapreduce-client-jobclient "$hadoop" '<type>test-jar</type>'
+	dependency org.slf4j slf4j-reload4j 1.7.36
 	echo '</dependencies></project>'
 }
 
@@ -42,14 +51,15 @@ pomOf() {
 	group=$1 version=$2
 	shift 2
 	echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
-	echo '<groupId>sojourn</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging><dependencies>'
+	echo '<groupId>sojourn</groupId><artifactId>peers</artifactId><version>1</version><packaging>pom</packaging>'
+	echo '<dependencies>'
 	for a in "$@"; do
-		echo "<dependency><groupId>$group</groupId><artifactId>$a</artifactId><version>$version</version></dependency>"
+		dependency "$group" "$a" "$version"
 	done
 	echo '</dependencies></project>'
 }
 
-# fetch WHAT TO COMMAND... has the command fill the folder TO.part, and names it TO when it is whole.
+# fetch WHAT TO COMMAND... runs the command, which fills the folder TO.part, and names it TO when it is whole.
 fetch() {
 	what=$1 to=$2
 	shift 2
@@ -72,7 +82,8 @@ hadoop)
 		need "Hadoop $hadoop" mvn
 		mkdir -p "$dir"
 		pom >"$dir/pom.xml"
-		fetch "Hadoop $hadoop" "$dir/jars" mvn -q -B -f "$dir/pom.xml" dependency:copy-dependencies -DoutputDirectory="$dir/jars.part"
+		fetch "Hadoop $hadoop" "$dir/jars" mvn -q -B -f "$dir/pom.xml" dependency:copy-dependencies \
+			-DoutputDirectory="$dir/jars.part"
 	fi
 	echo "$dir/jars"
 	;;
@@ -81,13 +92,14 @@ spark)
 	need "Spark $spark" java python3
 	if [ ! -e "$dir/pyspark/bin/spark-submit" ]; then
 		mkdir -p "$cache/spark-$spark"
-		fetch "Spark $spark" "$dir" python3 -m pip install -q --disable-pip-version-check --no-compile --target "$dir.part" "pyspark==$spark"
+		fetch "Spark $spark" "$dir" python3 -m pip install -q --disable-pip-version-check --no-compile \
+			--target "$dir.part" "pyspark==$spark"
 	fi
 	# the shuffle service of NodeManagers, which pip has not; tests that need it are skipped without
 	if [ ! -e "$dir/pyspark/yarn" ] && command -v mvn >/dev/null; then
 		pomOf org.apache.spark "$spark" spark-network-yarn_2.12 >"$cache/spark-$spark/pom.xml"
-		(fetch "Spark's shuffle service" "$dir/pyspark/yarn" mvn -q -B -f "$cache/spark-$spark/pom.xml" dependency:copy-dependencies \
-			-DexcludeTransitive=true -DoutputDirectory="$dir/pyspark/yarn.part")
+		(fetch "Spark's shuffle service" "$dir/pyspark/yarn" mvn -q -B -f "$cache/spark-$spark/pom.xml" \
+			dependency:copy-dependencies -DexcludeTransitive=true -DoutputDirectory="$dir/pyspark/yarn.part")
 	fi
 	echo "$dir/pyspark"
 	;;
@@ -108,10 +120,12 @@ flink)
 	need "Flink $flink" java javac jar mvn
 	if [ ! -e "$dir/jars/flink-yarn-$flink.jar" ]; then
 		mkdir -p "$dir"
-		pomOf org.apache.flink "$flink" flink-yarn flink-clients flink-streaming-java flink-runtime flink-hadoop-fs >"$dir/pom.xml"
-		fetch "Flink $flink" "$dir/jars" mvn -q -B -f "$dir/pom.xml" dependency:copy-dependencies -DincludeScope=runtime \
-			-DincludeGroupIds=org.apache.flink,commons-collections,com.esotericsoftware,com.esotericsoftware.minlog,org.objenesis,org.snakeyaml,org.lz4,org.xerial.snappy \
-			-DoutputDirectory="$dir/jars.part"
+		pomOf org.apache.flink "$flink" flink-yarn flink-clients flink-streaming-java flink-runtime \
+			flink-hadoop-fs >"$dir/pom.xml"
+		groups=org.apache.flink,commons-collections,com.esotericsoftware,com.esotericsoftware.minlog,org.objenesis
+		groups=$groups,org.snakeyaml,org.lz4,org.xerial.snappy
+		fetch "Flink $flink" "$dir/jars" mvn -q -B -f "$dir/pom.xml" dependency:copy-dependencies \
+			-DincludeScope=runtime -DincludeGroupIds="$groups" -DoutputDirectory="$dir/jars.part"
 	fi
 	echo "$dir/jars"
 	;;

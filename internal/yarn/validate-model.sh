@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# validate-model.sh: measures real MapReduce jobs in a grid of sizes, nodes and simultaneous jobs: on stock Hadoop 3.4.2,
-# and on the engine mr. It adds the measurements to internal/reproduce/hadoop-grid.txt and mr-grid.txt, and writes
-# docs/reproduction/performance-model.md with what the model predicts for each. Cells that the files have already are
-# not measured again; delete their lines to do so. The machine must be idle.
+# validate-model.sh: measures real MapReduce jobs in a grid of sizes, nodes and simultaneous jobs: on stock Hadoop
+# 3.4.2, and on the engine mr. It adds the measurements to internal/reproduce/hadoop-grid.txt and mr-grid.txt, and
+# writes docs/reproduction/performance-model.md with what the model predicts for each. Cells that the files have already
+# are not measured again; delete their lines to do so. The machine must be idle.
 # SOJOURN_GRID_ONLY=mr (or hadoop) measures one of the two. SOJOURN_GRID_CELLS="wordcount 2 1 1,sort 4 2 3" (KIND MAPS
 # NODES JOBS; on mr, slots are nodes) measures some cells only, and SOJOURN_GRID_FOR=14m begins none after that time.
 set -euo pipefail

@@ -13,7 +13,7 @@ import (
 // names of all other arrows are declared before they are used.
 const (
 	manyFiles  = 50 // a package with fewer is understood as a whole
-	mostUpward = 10 // percent of the arrows
+	mostUpward = 7  // percent of the arrows
 )
 
 // TestTidyArrows counts upward arrows. Names are matched by spelling. A method counts where only one file of the

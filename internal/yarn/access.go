@@ -65,6 +65,24 @@ func parseACL(text string) (a ACL) {
 // may also submit.
 type QueueAccess struct{ Submit, Administer ACL }
 
+// Superusers are the users who may act for other users, by name (hadoop.proxyuser.NAME.hosts, .users and .groups), such
+// as Oozie's or Livy's.
+type Superusers map[string]Superuser
+
+// A Superuser says for which users a superuser may act, and from which hosts.
+type Superuser struct {
+	For   ACL
+	Hosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * is everywhere
+}
+
+// A Refreshed is the part of the configuration that operators' refresh commands read again.
+type Refreshed struct {
+	Admins       ACL
+	Superusers   Superusers
+	MostPriority int32
+	Nodes        map[string]wire.Resource // sizes of nodes by host:port
+}
+
 // mostAccess is the greatest length of an application's access lists, in bytes. They are kept as long as the
 // application.
 const mostAccess = 16 << 10

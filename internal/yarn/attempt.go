@@ -12,9 +12,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// mostInFull is how many attempts of an application keep their whole diagnostics. Those before keep the beginning.
-const mostInFull = 20
-
 // begin begins the application's next attempt, and returns it.
 func (app *application) begin() *attempt {
 	a := &attempt{

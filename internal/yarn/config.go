@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/kerberos"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -107,14 +108,6 @@ type Shown struct {
 	AdminsOnly bool
 }
 
-// A Property is a property in one of Hadoop's configuration files.
-type Property struct {
-	Name  string `json:"key" xml:"name"`
-	Value string `json:"value" xml:"value"`
-	Final bool   `json:"isFinal" xml:"final"`
-	File  string `json:"resource" xml:"source"`
-}
-
 // Check returns the reason why a ResourceManager must not be started with the configuration; nil: there is none.
 func (c *Config) Check() error {
 	if s := c.Security.TLS; s != nil {
@@ -155,19 +148,6 @@ func (c *Config) hosts() (h Hosts, err error) {
 // (Tracker), 8030 for ApplicationMasters, 8032 for clients, 8033 for operators and 8088 for REST. Without an address,
 // REST is not served.
 type Addresses struct{ Tracker, Master, Client, Admin, Web string }
-
-// Sizes say how much a container may ask for, and override the sizes of nodes.
-type Sizes struct {
-	MinMemory, MaxMemory int64 // MiB (yarn.scheduler.minimum- and maximum-allocation-mb): 1024 and 8192
-	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
-	// Kinds are kinds of resources beyond memory and cores (yarn.resource-types), at most four.
-	Kinds []Kind
-	// NodesAreTold says that the ResourceManager tells nodes of containers that grow, as it always does of containers
-	// that shrink (yarn.resourcemanager.auto-update.containers). Else their ApplicationMasters tell the nodes.
-	NodesAreTold bool
-	// Nodes has sizes of nodes by host:port, which override the nodes' own (dynamic-resources.xml).
-	Nodes map[string]wire.Resource
-}
 
 // Expiry says how long the ResourceManager waits for peers.
 type Expiry struct {
@@ -244,4 +224,52 @@ func (c Config) withDefaults() *Config {
 	c.Queues.withDefaults()
 	c.Core.Queues = c.Queues.Tree
 	return &c
+}
+
+// Kerberos says how callers prove who they are on a secured cluster (hadoop.security.authentication=kerberos).
+type Kerberos struct {
+	Principal kerberos.Name // of the ResourceManager: callers need a ticket for it
+	Keytab    string
+	Names     *kerberos.Rules // from principals to local users
+	// Nodes is the principal of NodeManagers. Its host may be _HOST: the name of the calling host.
+	Nodes kerberos.Name
+	// Web is the principal of REST: callers need a ticket for it (SPNEGO). The zero Name: callers need no ticket, and
+	// REST allows no changes.
+	Web       kerberos.Name
+	WebKeytab string
+}
+
+// A Protection is a way to protect the messages of authenticated callers.
+type Protection = rpc.Protection
+
+// Services say who may call each protocol, by the protocol's Java name (hadoop.security.authorization and
+// hadoop-policy.xml). No user may call a protocol that the map does not have.
+type Services map[string]Service
+
+// A Service says who may call a protocol, and from which hosts: the users on Allowed and not on Blocked, from the
+// addresses on Hosts and not on BlockedHosts.
+type Service struct {
+	Allowed, Blocked    ACL
+	Hosts, BlockedHosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * alone is everywhere
+}
+
+// Room says how much nodes offer, if a service beside the NodeManagers leaves only a part of their machines, and in
+// which order nodes are filled. When a node comes to offer less, its containers stay, and it gets no others until they
+// fit.
+type Room struct {
+	// Pack fills one node before the next, in the order in which they have joined. Else containers go round the nodes
+	// with room, as under Hadoop's schedulers.
+	Pack bool
+	// Part returns the part of each node that the service leaves at an instant, and when that changes; zero: never.
+	// nil: the nodes offer all.
+	Part func(at time.Time) (part float64, until time.Time)
+	// Measured lets nodes offer fewer vcores while processes other than containers use the processors, by the nodes'
+	// heartbeats: the machine's use less the containers' use, averaged so that the newest report counts for a half.
+	Measured bool
+	// Since is when the core's clock starts, from which a forecast of Part counts; zero: when the ResourceManager
+	// starts.
+	Since time.Time
+	// Classes has the names of the classes of hosts with special hardware, by host, for policies that distinguish
+	// nodes. The class of any other node follows from its size.
+	Classes map[string]string
 }

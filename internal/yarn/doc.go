@@ -3,23 +3,28 @@
 //
 // Files in layers, the highest first. A file rarely uses names of the files above it (TestTidyArrows counts):
 //
-//	serve.go                                        wires it together
-//	rest.go  restchanges.go  restpages.go  restbodies.go  queueinfo.go
-//	proxy.go  metrics.go                            the web address: pages, their typed bodies
-//	admin.go  tracker.go  master.go  clientserver.go  client.go  change.go  delegation.go
-//	                                                one type a protocol: what a call does to the state, and its answer
+//	takeover.go  hadoopstate.go                     exchanging the state with Hadoop's ResourceManager
+//	serve.go  failover.go  page.go                  wiring it together; taking turns with others; the page
+//	rest.go  rest*.go  queueinfo.go                 the web address: pages and changes, with typed bodies
+//	metrics.go  proxy.go  spnego.go                 what else is served there
+//	admin.go  tracker.go  master.go  client*.go     one type a protocol: what a call does to the state, its answer
+//	change.go  delegation.go  dynamic.go  audit.go  what clients and operators change, and the log of that
+//	kerberos.go  services.go  superusers.go         who may call
 //	front.go  owner.go                              what servers use outside of turns; whose turn it is
-//	saved.go  recover.go                            what outlives the process, and how it comes back
+//	recover.go  saved.go                            how the state comes back; what of it outlives the process
 //	decide.go                                       a Step of the core, and its actions carried out
-//	node.go  application.go  permissions.go  attempt.go  container.go  asks.go  shun.go  use.go
-//	                                                what happens to each part of the state
-//	manager.go  nodetable.go  apptable.go  tables.go  liveness.go
-//	                                                how parts are found; what happens when
+//	application.go  attempt.go  masterplace.go  shun.go
+//	                                                applications, and where their ApplicationMasters start
+//	node.go  use.go  room.go  collection.go         nodes: what they use, offer, and do with logs
+//	container.go  asks.go  resize.go  permissions.go
+//	                                                containers: grants, asks, sizes, and who may see them
+//	manager.go  tables.go  nodetable.go  apptable.go  liveness.go
+//	                                                how these are found; what happens when
 //	state.go                                        the types of the state, each with its states at the top
 //	masterlaunch.go  topology.go  doors.go  log.go  what runs outside of turns: calls to nodes and programs, the log
-//	site.go  properties.go  capacity.go  fairscheduler.go  hosts.go
+//	site*.go  properties.go  xmlfile.go  capacity.go  fairscheduler.go  hosts.go  unread.go
 //	                                                Hadoop's configuration files, as they stand
-//	config.go  queues.go  access.go  hints.go  names.go  exceptions.go
+//	config.go  active.go  tls.go  kinds.go  queues.go  access.go  hints.go  names.go  exceptions.go  files_*.go
 //	                                                what comes of them: addresses, limits, queues, who may do what
 //
 // For the core an application is a job, an ask group (priority, size, allocation id) is a stage, and a container is an

@@ -29,6 +29,16 @@ func (p *past) values() map[string][]byte {
 	return all
 }
 
+// Moved counts what was moved from one store to another.
+type Moved struct {
+	Apps, Running int      // applications, and how many of them are not over
+	Tokens        int      // delegation tokens
+	Left          []string // what was left behind, and why, a line each
+	To            string   // where it is now
+	Before        string   // where the store is now that was there before; "": there was none, or it was replaced
+	Aside         string   // where the state is now that was handed over; "": in Hadoop's store only
+}
+
 // fromHadoop returns the state that an earlier life would have left, if it had been Hadoop's.
 func fromHadoop(s *hadoopstore.State, queues Queues, sizes Sizes) (*past, Moved, error) {
 	queues.withDefaults()

@@ -19,19 +19,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// Kerberos says how callers prove who they are on a secured cluster (hadoop.security.authentication=kerberos).
-type Kerberos struct {
-	Principal kerberos.Name // of the ResourceManager: callers need a ticket for it
-	Keytab    string
-	Names     *kerberos.Rules // from principals to local users
-	// Nodes is the principal of NodeManagers. Its host may be _HOST: the name of the calling host.
-	Nodes kerberos.Name
-	// Web is the principal of REST: callers need a ticket for it (SPNEGO). The zero Name: callers need no ticket, and
-	// REST allows no changes.
-	Web       kerberos.Name
-	WebKeytab string
-}
-
 // anyHost stands for the name of the host in a principal.
 const anyHost = "_HOST"
 
@@ -316,9 +303,6 @@ func (m *manager) clientToken(id wire.AttemptID, user string) *wire.Token {
 	identifier := (&token.Client{Attempt: id, User: user}).Append(nil)
 	return &wire.Token{Identifier: identifier, Password: token.Sign(key, identifier), Kind: token.KindClient}
 }
-
-// A Protection is a way to protect the messages of authenticated callers.
-type Protection = rpc.Protection
 
 // mechanisms returns the mechanisms of RPC and of REST, and reads their keytabs; nil: callers are trusted.
 func (s *Security) mechanisms() (rpcs, web *mechanism, err error) {

@@ -21,6 +21,19 @@ type Kind struct {
 	at          sched.ResourceKind // the core's kind that counts it
 }
 
+// Sizes say how much a container may ask for, and override the sizes of nodes.
+type Sizes struct {
+	MinMemory, MaxMemory int64 // MiB (yarn.scheduler.minimum- and maximum-allocation-mb): 1024 and 8192
+	MinVCores, MaxVCores int32 // yarn.scheduler.minimum- and maximum-allocation-vcores: 1 and 4
+	// Kinds are kinds of resources beyond memory and cores (yarn.resource-types), at most four.
+	Kinds []Kind
+	// NodesAreTold says that the ResourceManager tells nodes of containers that grow, as it always does of containers
+	// that shrink (yarn.resourcemanager.auto-update.containers). Else their ApplicationMasters tell the nodes.
+	NodesAreTold bool
+	// Nodes has sizes of nodes by host:port, which override the nodes' own (dynamic-resources.xml).
+	Nodes map[string]wire.Resource
+}
+
 // gpuKind and fpgaKind are kinds that Hadoop knows by name. They count devices and have no units.
 const gpuKind, fpgaKind = "yarn.io/gpu", "yarn.io/fpga"
 

@@ -99,10 +99,6 @@ func registerInParts(f *front) rpc.Method {
 	})
 }
 
-// partOfCall is how many asks, how many releases and how many changes of size of one call are taken in one turn, and
-// how many reports of one heartbeat.
-const partOfCall = 500
-
 // allocateInParts returns the Method of allocate. It takes a call with more than partOfCall asks in several turns, so
 // that other callers wait for one part at most. The answer is made with the last part, and has what all parts were
 // granted. If a part is refused, the call ends. The parts before it remain in effect: a repeated call sends them again,
@@ -130,12 +126,6 @@ func allocateInParts(f *front) rpc.Method {
 
 // mostUpdates bounds the changes of sizes that an ApplicationMaster was not told the result of.
 const mostUpdates = 100_000
-
-// cutAt returns the first n elements of list, or all if there are fewer, and the rest.
-func cutAt[T any](list []T, n int) (first, rest []T) {
-	n = min(n, len(list))
-	return list[:n], list[n:]
-}
 
 // masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over can
 // still connect, and is then told that it is over. One of an earlier life of the ResourceManager whose state was not

@@ -141,6 +141,12 @@ func (n *node) checked(s *wire.NodeStatus) {
 	}
 }
 
+// Limits on what a node reports of its health and its use, in bytes.
+const (
+	mostHealth = 4 << 10
+	mostUse    = 4 << 10
+)
+
 // bounded copies said, a message of a node, into the memory of to. A message longer than mostUse becomes empty.
 func bounded(to, said proto.Raw) proto.Raw {
 	if len(said) > mostUse {

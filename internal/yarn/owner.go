@@ -49,6 +49,16 @@ const (
 	leads         // the caller is the next leader, and carries out its own call first
 )
 
+// partOfCall is how many asks, how many releases and how many changes of size of one call are taken in one turn, and
+// how many reports of one heartbeat.
+const partOfCall = 500
+
+// cutAt returns the first n elements of list, or all if there are fewer, and the rest.
+func cutAt[T any](list []T, n int) (first, rest []T) {
+	n = min(n, len(list))
+	return list[:n], list[n:]
+}
+
 // newOwner returns the owner of m.
 func newOwner(m *manager) *owner {
 	o := &owner{m: m, timer: time.NewTimer(farAway)}

@@ -31,6 +31,14 @@ type property struct {
 	final       bool
 }
 
+// A Property is a property in one of Hadoop's configuration files.
+type Property struct {
+	Name  string `json:"key" xml:"name"`
+	Value string `json:"value" xml:"value"`
+	Final bool   `json:"isFinal" xml:"final"`
+	File  string `json:"resource" xml:"source"`
+}
+
 // mostConfiguration bounds a configuration file, in bytes.
 const mostConfiguration = 16 << 20
 

@@ -26,6 +26,9 @@ const (
 // proxyName is the proxy's name in Via headers, by which it recognizes its own requests.
 const proxyName = "sojourn-rm"
 
+// asker is the user that a request has proved to be of, in its context.
+type asker struct{}
+
 // A proxy serves the pages of ApplicationMasters under /proxy/application_…. ApplicationMasters accept requests from
 // the proxy's machine only, and redirect browsers here.
 type proxy struct {

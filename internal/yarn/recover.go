@@ -17,14 +17,6 @@ import (
 // twice. ApplicationMasters are told to register again, and then repeat all their asks, as Hadoop's client library
 // does.
 
-func newFinds() finds {
-	return finds{
-		awaited: map[wire.NodeID][]*container{},
-		told:    map[*sched.Found]*container{},
-		given:   map[wire.ContainerID]*attempt{},
-	}
-}
-
 // remember opens the store, in a file or in ZooKeeper, and restores its content. All later changes of the state are
 // written to it.
 func (m *manager) remember() error {

@@ -15,21 +15,6 @@ import (
 // difference is added to the first container, and the ApplicationMaster gets a token by which the node enlarges the
 // container. If the node does not confirm the new size in time, the increase is taken back.
 
-// A growth is an increase of a container that waits, or that its node has not confirmed.
-type growth struct {
-	asked  *group        // the ask for the difference; nil: none waits
-	to     wire.Resource // size of the container when asked is granted
-	unsure bool          // the node has not confirmed the container's size
-	known  wire.Resource // while unsure: the last size that the node confirmed
-	untold bool          // the container is in its node's sizes.containers
-}
-
-// A resized is a new size of container c that its ApplicationMaster is told in the next answer.
-type resized struct {
-	c    *container
-	kind wire.UpdateKind
-}
-
 // Why sizes are not changed, as Hadoop says it.
 const (
 	noContainer  = "INVALID_CONTAINER_ID"

@@ -497,3 +497,22 @@ type userInfo struct {
 func (q rest) userInfo() (body, error) {
 	return body{alone + "clusterUserInfo", userInfo{q.m.config.Shown.User, q.user}}, nil
 }
+
+// killWanted reads the only change that may be asked for: that the application is killed.
+func killWanted(r io.Reader) error {
+	var q struct{ State string }
+	if err := json.NewDecoder(r).Decode(&q); err != nil || strings.ToUpper(q.State) != "KILLED" {
+		return badRequest(`the body must be {"state":"KILLED"}`)
+	}
+	return nil
+}
+
+func (q rest) queueOf() (body, error) {
+	app, err := q.named()
+	if err != nil {
+		return body{}, err
+	}
+	return body{alone + "appqueue", struct {
+		Queue string `json:"queue" xml:"queue"`
+	}{"root." + app.queue}}, nil
+}

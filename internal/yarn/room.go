@@ -4,33 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
-
-// Room says how much nodes offer, if a service beside the NodeManagers leaves only a part of their machines, and in
-// which order nodes are filled. When a node comes to offer less, its containers stay, and it gets no others until they
-// fit.
-type Room struct {
-	// Pack fills one node before the next, in the order in which they have joined. Else containers go round the nodes
-	// with room, as under Hadoop's schedulers.
-	Pack bool
-	// Part returns the part of each node that the service leaves at an instant, and when that changes; zero: never.
-	// nil: the nodes offer all.
-	Part func(at time.Time) (part float64, until time.Time)
-	// Measured lets nodes offer fewer vcores while processes other than containers use the processors, by the nodes'
-	// heartbeats: the machine's use less the containers' use, averaged so that the newest report counts for a half.
-	Measured bool
-	// Since is when the core's clock starts, from which a forecast of Part counts; zero: when the ResourceManager
-	// starts.
-	Since time.Time
-	// Classes has the names of the classes of hosts with special hardware, by host, for policies that distinguish
-	// nodes. The class of any other node follows from its size.
-	Classes map[string]string
-}
 
 // ReadClasses reads the classes of hosts from a file: a host and a class on each line. # begins a remark.
 func ReadClasses(path string) (map[string]string, error) {

@@ -63,6 +63,9 @@ func (s *saver) seen() int {
 	return s.marks
 }
 
+// mostInFull is how many attempts of an application keep their whole diagnostics. Those before keep the beginning.
+const mostInFull = 20
+
 // attemptsOfPart is how many attempts a part has. Where failures expire an application may have any number of attempts,
 // and only the last ones change: all attempts before the last mostInFull are written once, part by part.
 const attemptsOfPart = 16

@@ -17,17 +17,6 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// Services say who may call each protocol, by the protocol's Java name (hadoop.security.authorization and
-// hadoop-policy.xml). No user may call a protocol that the map does not have.
-type Services map[string]Service
-
-// A Service says who may call a protocol, and from which hosts: the users on Allowed and not on Blocked, from the
-// addresses on Hosts and not on BlockedHosts.
-type Service struct {
-	Allowed, Blocked    ACL
-	Hosts, BlockedHosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * alone is everywhere
-}
-
 // policyFile is Hadoop's file with the access lists of protocols. They may also be in core-site.xml and yarn-site.xml.
 const policyFile = "hadoop-policy.xml"
 

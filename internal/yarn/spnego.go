@@ -8,9 +8,6 @@ import (
 	"strings"
 )
 
-// asker is the user that a request has proved to be of, in its context.
-type asker struct{}
-
 const negotiate = "Negotiate"
 
 // proving returns a handler that lets in requests whose users have proved who they are by SPNEGO (RFC 4559), where

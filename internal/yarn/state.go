@@ -53,6 +53,15 @@ type finds struct {
 	given   map[wire.ContainerID]*attempt // containers given back before their node registered, and by which attempt
 }
 
+// newFinds returns an empty finds.
+func newFinds() finds {
+	return finds{
+		awaited: map[wire.NodeID][]*container{},
+		told:    map[*sched.Found]*container{},
+		given:   map[wire.ContainerID]*attempt{},
+	}
+}
+
 // keys are the keys that sign the three kinds of tokens.
 type keys struct {
 	master, node, container *token.Keys
@@ -470,3 +479,18 @@ type appIDs struct {
 
 // An idSet is a set of numbers, with a bit for each number from 0 to the largest.
 type idSet []uint64
+
+// A growth is an increase of a container that waits, or that its node has not confirmed.
+type growth struct {
+	asked  *group        // the ask for the difference; nil: none waits
+	to     wire.Resource // size of the container when asked is granted
+	unsure bool          // the node has not confirmed the container's size
+	known  wire.Resource // while unsure: the last size that the node confirmed
+	untold bool          // the container is in its node's sizes.containers
+}
+
+// A resized is a new size of container c that its ApplicationMaster is told in the next answer.
+type resized struct {
+	c    *container
+	kind wire.UpdateKind
+}

@@ -8,18 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
-
-// Superusers are the users who may act for other users, by name (hadoop.proxyuser.NAME.hosts, .users and .groups), such
-// as Oozie's or Livy's.
-type Superusers map[string]Superuser
-
-// A Superuser says for which users a superuser may act, and from which hosts.
-type Superuser struct {
-	For   ACL
-	Hosts []string // addresses, ranges of addresses as 10.0.0.0/8, or names; * is everywhere
-}
 
 // superuserPrefixes are the prefixes of a superuser's properties. The second overrides the first, as in Hadoop.
 var superuserPrefixes = []string{"hadoop.proxyuser.", "yarn.resourcemanager.proxyuser."}
@@ -93,14 +82,6 @@ func onHosts(list []string, host string) bool {
 		found, err := net.DefaultResolver.LookupHost(ctx, one)
 		return err == nil && slices.Contains(found, host)
 	})
-}
-
-// A Refreshed is the part of the configuration that operators' refresh commands read again.
-type Refreshed struct {
-	Admins       ACL
-	Superusers   Superusers
-	MostPriority int32
-	Nodes        map[string]wire.Resource // sizes of nodes by host:port
 }
 
 // refreshed reads that part of the configuration in folder dir.

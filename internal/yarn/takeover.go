@@ -23,16 +23,6 @@ import (
 // register again with what they run, and ApplicationMasters go on, because their tokens are signed with a key that the
 // next ResourceManager knows, too.
 
-// Moved counts what was moved from one store to another.
-type Moved struct {
-	Apps, Running int      // applications, and how many of them are not over
-	Tokens        int      // delegation tokens
-	Left          []string // what was left behind, and why, a line each
-	To            string   // where it is now
-	Before        string   // where the store is now that was there before; "": there was none, or it was replaced
-	Aside         string   // where the state is now that was handed over; "": in Hadoop's store only
-}
-
 // TakeOver makes the state for a start of the store of Hadoop's ResourceManager, which is not changed. The state goes
 // to a file, or with config.Kept.HA to ZooKeeper, where no ResourceManager may be active. There must be no state yet.
 // Applications that run must be in one of the configured queues, or in one that users may create.

@@ -162,15 +162,10 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 	return ""
 }
 
-// Limits on what a node reports of itself. They are beyond all machines, but small enough that sums over 10,000 nodes
-// do not overflow, and that all containers of a node can end in one turn.
+// Limits on nodes, and on what a node reports when it registers: all containers of a node can end in one turn.
 const (
-	mostNodeMemory = 1 << 32 // MiB: 4 PiB
-	mostNodeCores  = 1 << 15
-	mostReported   = 1 << 16 // containers, and applications, on it when it registers: one turn takes them in
-	mostNodes      = 100_000 // beside those that have left and are remembered
-	mostHealth     = 4 << 10 // bytes of its report of its health
-	mostUse        = 4 << 10 // bytes of its report of its use
+	mostReported = 1 << 16 // containers, and applications, on it when it registers: one turn takes them in
+	mostNodes    = 100_000 // beside those that have left and are remembered
 )
 
 // checkNode returns the reason why a node must not have size r; "": there is none. Sums over nodes must not overflow.

@@ -9,6 +9,13 @@ import (
 // What containers use of the processors, for policies that learn it: NodeManagers say in heartbeats what all containers
 // on the node use together, not what each uses.
 
+// Limits on the size of a node. They are beyond all machines, but small enough that sums over 10,000 nodes do not
+// overflow.
+const (
+	mostNodeMemory = 1 << 32 // MiB: 4 PiB
+	mostNodeCores  = 1 << 15
+)
+
 // mostKindsOfUse bounds the kinds of containers on a node that a report teaches something about: a sum over more kinds
 // says little about each, and counting them takes long.
 const mostKindsOfUse = 64

@@ -138,9 +138,18 @@ func byStart(list []shift) []shift {
 
 // run runs the office to its end, and returns what each team used, in slot·hours.
 func (o *office) run() map[string]float64 {
-	jobs := sched.JobID(0)
+	jobs, now := sched.JobID(0), sched.Time(0)
+	hands := sched.Dispatcher{
+		Launch: func(a *sched.Action) {
+			took := float64(officeTask) * math.Exp(0.3*o.chance.NormFloat64()-0.045)
+			heap.Push(&o.due, duty{now + sched.Time(took), sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt}})
+		},
+		Kill: func(id sched.AttemptID, _ sched.Time) {
+			heap.Push(&o.due, duty{now, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed, Attempt: id}})
+		},
+	}
 	for len(o.due) > 0 {
-		now := o.due[0].at
+		now = o.due[0].at
 		o.events = o.events[:0]
 		for len(o.due) > 0 && o.due[0].at == now {
 			e := heap.Pop(&o.due).(duty).event
@@ -152,17 +161,7 @@ func (o *office) run() map[string]float64 {
 			}
 			o.events = append(o.events, e)
 		}
-		for _, a := range o.core.Step(now, o.events) {
-			switch a.Kind {
-			case sched.Launch:
-				took := float64(officeTask) * math.Exp(0.3*o.chance.NormFloat64()-0.045)
-				heap.Push(&o.due,
-					duty{now + sched.Time(took), sched.Event{Kind: sched.AttemptDone, Attempt: a.Attempt}})
-			case sched.Kill:
-				heap.Push(&o.due, duty{now, sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed,
-					Attempt: a.Attempt}})
-			}
-		}
+		hands.Do(o.core.Step(now, o.events))
 	}
 	used := map[string]float64{}
 	for _, q := range o.loans.Fairness()[0].Queues {

@@ -19,9 +19,7 @@ func (m *manager) step() {
 		m.events = m.events[:0]
 		m.refused()
 		m.book()
-		for i := range actions {
-			m.act(&actions[i])
-		}
+		m.actions.Do(actions)
 		for _, e := range m.core.Events {
 			if e.Derived && e.Kind == sched.JobEnded {
 				if app := m.apps.byJob[e.Job]; app != nil {
@@ -52,19 +50,20 @@ func (m *manager) refused() {
 	}
 }
 
-// act carries one action of the core out.
-func (m *manager) act(a *sched.Action) {
-	switch a.Kind {
-	case sched.Launch:
-		m.apps.byJob[a.Stage.Job].grant(a)
-	case sched.Kill:
-		if c := m.leases.at(a.Attempt); c != nil {
-			c.preempt(a.At)
-		}
-	case sched.Wake:
-		m.wake = time.Time{}
-		if a.At > 0 {
-			m.wake = m.started.Add(a.At)
-		}
+// dispatcher returns the functions that carry out actions of the core.
+func (m *manager) dispatcher() sched.Dispatcher {
+	return sched.Dispatcher{
+		Launch: func(a *sched.Action) { m.apps.byJob[a.Stage.Job].grant(a) },
+		Kill: func(id sched.AttemptID, grace sched.Time) {
+			if c := m.leases.at(id); c != nil {
+				c.preempt(grace)
+			}
+		},
+		Wake: func(at sched.Time) {
+			m.wake = time.Time{}
+			if at > 0 {
+				m.wake = m.started.Add(at)
+			}
+		},
 	}
 }

@@ -41,3 +41,10 @@ func TestEngineContract(t *testing.T) {
 		c.stop()
 	}})
 }
+
+// Powers names what the ResourceManager carries out.
+func TestPowers(t *testing.T) {
+	if actions := new(manager).dispatcher(); actions.Powers() != Powers {
+		t.Errorf("the dispatcher can do %b, want %b", actions.Powers(), Powers)
+	}
+}

@@ -37,6 +37,7 @@ func newManager(config *Config, hosts Hosts, start masterLauncher, clock func() 
 		groups:  newGroupTable(&config.Access, log),
 	}
 	m.nodes.sizes = config.Sizes.Nodes
+	m.actions = m.dispatcher()
 	if every := config.Keys.Roll; every > 0 {
 		m.live.at(now.Add(every), m.roll)
 	}

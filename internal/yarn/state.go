@@ -33,7 +33,8 @@ type manager struct {
 	part      float64       // the part of each node that a co-located service leaves, if Config.Room names one
 	events    []sched.Event // for the next Step
 	unsettled []unsettled   // groups of asks that the core must learn of before that Step
-	wake      time.Time     // when the core wants a Step; zero: it does not
+	actions   sched.Dispatcher
+	wake      time.Time // when the core wants a Step; zero: it does not
 	start     masterLauncher
 	post      func(do func()) // runs do in a later turn; called outside of turns
 	groups    *groupTable     // safe for many goroutines

@@ -714,7 +714,8 @@ func (a *Attempt) counters() *sched.Counters {
 	c := &sched.Counters{InputRecords: r.Counters.Of[MapInputRecords] + r.Counters.Of[ReduceInputRecords],
 		OutputRecords: r.Counters.Of[MapOutputRecords] + r.Counters.Of[ReduceOutputRecords],
 		InputBytes:    r.Counters.Of[BytesRead] + r.Counters.Of[ReduceShuffleBytes],
-		OutputBytes:   r.Counters.Of[BytesWritten]}
+		OutputBytes:   r.Counters.Of[BytesWritten],
+		CPU:           r.CPU}
 	if c.OutputBytes == 0 { // a map of whose output no part is made
 		c.OutputBytes = r.Counters.Of[MapOutputBytes]
 	}

@@ -76,7 +76,10 @@ func (r *Run) attempt(t *Task, first Phase, work func() error) error {
 	a.account = r.Memory.attempt()
 	defer r.Memory.end(a.account)
 	a.enter(first)
+	a.clockIn()
 	err := guarded(work)
+	t.Suspends(nil) // after a panic
+	a.clockOut()
 	a.enter(first)
 	if err == nil {
 		a.share.Store(1e6)

@@ -3,6 +3,7 @@ package mr
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -56,9 +57,11 @@ type Attempt struct {
 	counts Counters
 	status string
 
-	since  time.Time // only the attempt's own goroutine
-	phase  Phase
-	phases [NumPhases]time.Duration
+	since   time.Time // this and what follows: only the attempt's own goroutine
+	phase   Phase
+	phases  [NumPhases]time.Duration
+	cpu     time.Duration // processor time used
+	clocked time.Duration // of the goroutine's thread, when clockIn was called
 }
 
 // NewAttempt prepares an attempt that ends with an error soon after ctx does.
@@ -93,9 +96,14 @@ type Suspendable interface {
 }
 
 // Suspends makes the engine suspend, resume and slow child, which works for the attempt, instead of the attempt's own
-// code, which only waits for it. nil: there is no child any more.
+// code, which only waits for it. nil: there is no child any more. Only the attempt's own goroutine calls it.
 func (t *Task) Suspends(child Suspendable) {
 	a := t.attempt
+	if had := a.throttle.outside.Load(); child != nil && !had {
+		a.clockOut() // feeding a program would have to wait for the thread again and again
+	} else if child == nil && had {
+		a.clockIn()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.child, a.throttle.down = child, false
@@ -131,13 +139,16 @@ func (a *Attempt) Status() string {
 type Report struct {
 	Counters Counters
 	Phases   [NumPhases]time.Duration // suspended time included, where it fell
+	// CPU is the processor time of the attempt's programs (Task.Uses) and of its own goroutine while no program works
+	// for it (Task.Suspends). On systems other than Linux it is that of programs alone.
+	CPU time.Duration
 }
 
 // Report returns what the attempt has done. It must have ended.
 func (a *Attempt) Report() *Report {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return &Report{Counters: a.counts, Phases: a.phases}
+	return &Report{Counters: a.counts, Phases: a.phases, CPU: a.cpu}
 }
 
 // pass waits while the attempt is suspended, and as long as its throttle demands. It returns the error with which the
@@ -171,6 +182,19 @@ func (a *Attempt) enter(p Phase) (before Phase) {
 
 func (a *Attempt) count(c Counter, n int64) { a.counts.Of[c] += n }
 
+// clockIn begins to count the processor time of the attempt's own goroutine, which stays on one thread until clockOut,
+// because the system counts that time by threads.
+func (a *Attempt) clockIn() {
+	runtime.LockOSThread()
+	a.clocked = threadTime()
+}
+
+// clockOut counts the processor time since clockIn.
+func (a *Attempt) clockOut() {
+	a.cpu += threadTime() - a.clocked
+	runtime.UnlockOSThread()
+}
+
 // PanicError is a panic of a job's function.
 type PanicError struct {
 	Value any
@@ -196,6 +220,9 @@ func guarded(f func() error) (err error) {
 // Context returns a context that ends when the attempt is to end, for functions that wait for something else than their
 // input, such as a child.
 func (t *Task) Context() context.Context { return t.attempt.ctx }
+
+// Uses counts processor time that a program used for the attempt. Only the attempt's own goroutine calls it.
+func (t *Task) Uses(cpu time.Duration) { t.attempt.cpu += cpu }
 
 // Count adds n to a count of the job's own. It takes a lock: count in a local variable what happens for every record.
 func (t *Task) Count(group, name string, n int64) {

@@ -49,7 +49,7 @@ func offering(t *testing.T, c *Config, period sched.Time, shares ...share) {
 	}
 }
 
-// The vectors of the engine mr (TestOffersSlow and TestPaceFollowsWhatRuns of package mr), whose tasks are really
+// The vectors of the engine mr (TestOffersSlow and TestThrottleFollowsWhatRuns of package mr), whose tasks are really
 // slowed.
 //
 // Two maps of 4 s run on two slots. From 1 s on the node offers three quarters of its slots, which is one whole slot:

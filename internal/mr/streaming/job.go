@@ -169,6 +169,7 @@ func (p *pipe) finish(fed error) error {
 	}
 	err := p.Wait()
 	p.task.Suspends(nil)
+	p.task.Uses(p.CPU())
 	return err
 }
 

@@ -184,6 +184,13 @@ func (p *Process) Wait() error {
 	return p.err
 }
 
+// CPU returns the processor time that the program used, and the children that it has waited for. It is known when Wait
+// has returned.
+func (p *Process) CPU() time.Duration {
+	state := p.cmd.ProcessState
+	return state.UserTime() + state.SystemTime()
+}
+
 // Kill ends the program and its children, asked by SIGTERM, forced by SIGKILL after the grace. The first reason becomes
 // the cause of Wait's error.
 func (p *Process) Kill(why error) {

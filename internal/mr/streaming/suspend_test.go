@@ -13,17 +13,13 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
-// The program of an attempt that is suspended, or has no part of the time, stands still where it is, although it does
-// not wait for input, and goes on when the attempt does. That of a slowed one is stopped and goes on in turns.
-func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
-	dir := t.TempDir()
-	in, beats, pid := filepath.Join(dir, "in"), filepath.Join(dir, "beats"), filepath.Join(dir, "pid")
+// attemptOf prepares a map attempt of a program on one line of input, and returns what runs it.
+func attemptOf(t *testing.T, ctx context.Context, program string) (a *mr.Attempt, run func() error) {
+	t.Helper()
+	in := filepath.Join(t.TempDir(), "in")
 	if err := os.WriteFile(in, []byte("a\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	// It starts no other program: a shell whose child is stopped before its exec waits for it, and is not stopped
-	// itself.
-	program := "echo $$ >" + pid + "; while :; do echo x >>" + beats + "; done"
 	j, err := Job(Programs{Mapper: "sh -c '" + program + "'", Reducer: None}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -32,13 +28,13 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer memory.Close()
-	work, err := mr.OpenWorkspace(filepath.Join(dir, "out"), false)
+	t.Cleanup(func() { memory.Close() })
+	work, err := mr.OpenWorkspace(filepath.Join(t.TempDir(), "out"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer work.Close()
-	run, err := mr.NewRun(j, 1, memory, work)
+	t.Cleanup(func() { work.Close() })
+	r, err := mr.NewRun(j, 1, memory, work)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +43,44 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	splits, _ := input.Plan(files, input.Config{})
+	a = mr.NewAttempt(ctx, 0, 0)
+	return a, func() error {
+		_, err := r.Map(a, splits[0])
+		return err
+	}
+}
+
+// The processor time of a program, and of the programs that it has waited for, is that of its attempt. What a program
+// sleeps is not.
+func TestProcessorTimeOfPrograms(t *testing.T) {
+	const loop = "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done"
+	spent := func(program string) time.Duration {
+		a, run := attemptOf(t, t.Context(), program)
+		if err := run(); err != nil {
+			t.Fatal(err)
+		}
+		return a.Report().CPU
+	}
+	slept := spent("sleep 0.5; cat")
+	for _, program := range []string{loop + "; cat", "(" + loop + "); cat"} {
+		if busy := spent(program); busy < 20*time.Millisecond || busy < 2*slept {
+			t.Errorf("%q used %v, and one that sleeps %v", program, busy, slept)
+		}
+	}
+}
+
+// The program of an attempt that is suspended, or has no part of the time, stands still where it is, although it does
+// not wait for input, and goes on when the attempt does. That of a slowed one is stopped and goes on in turns.
+func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
+	dir := t.TempDir()
+	beats, pid := filepath.Join(dir, "beats"), filepath.Join(dir, "pid")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	a := mr.NewAttempt(ctx, 0, 0)
+	// It starts no other program: a shell whose child is stopped before its exec waits for it, and is not stopped
+	// itself.
+	a, run := attemptOf(t, ctx, "echo $$ >"+pid+"; while :; do echo x >>"+beats+"; done")
 	ended := make(chan error, 1)
-	go func() {
-		_, err := run.Map(a, splits[0])
-		ended <- err
-	}()
+	go func() { ended <- run() }()
 	size := func() int64 {
 		info, err := os.Stat(beats)
 		if err != nil {

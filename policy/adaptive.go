@@ -120,8 +120,14 @@ var adaptiveCard = Card{
 		"how many events since the last look at goals may have added work, and what there was of resources then",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
-	Limits: []Limit{{"rm", "policy adaptive learns of a job's reduces when its ApplicationMaster asks for them: " +
-		"until then the deadline of the job (tag sojourn.deadline) is the goal of its maps"}},
+	Limits: []Limit{
+		{Verb: "rm", Text: "policy adaptive learns of a job's reduces when its ApplicationMaster asks for them: " +
+			"until then the deadline of the job (tag sojourn.deadline) is the goal of its maps"},
+		{Verb: "rm", Param: "delays", Text: "policy adaptive counts delays for the tasks of a stage together, " +
+			"because the ApplicationMaster chooses among them"},
+		{Verb: "run", Param: "delays", Text: "policy adaptive passes over no node because of delays: all input is on " +
+			"this machine"},
+	},
 }
 
 // adaptive serves the stage that lacks most slots to meet its goal (package goals): s_req, the slots that it needs

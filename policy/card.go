@@ -27,8 +27,9 @@ type Card struct {
 
 // A Limit is a sentence that is said at the start of a run: what an engine cannot give to a policy.
 type Limit struct {
-	Verb string // of the command line that runs the engine: sim, run or rm
-	Text string
+	Verb  string // of the command line that runs the engine: sim, run or rm
+	Text  string
+	Param string // it matters only if this parameter has another value than its default; "": always
 }
 
 // A Claim is a property that holds in every run of a policy unless a parameter voids it; policytest checks it.

@@ -23,8 +23,8 @@ func (r Registry) Names() []string { return slices.Sorted(maps.Keys(r)) }
 //
 //	spec = name [ "{" spec "}" ] [ ":" key "=" value { "," key "=" value } ]
 //
-// The card returned is that of the outermost policy, with what all of them together need of the engine. An error says
-// what is wrong with spec and what would be right.
+// The card returned is that of the outermost policy, with what all of them together need of the engine, and the limits
+// of all that matter with the chosen parameters. An error says what is wrong with spec and what would be right.
 func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
 	p, err := split(spec)
 	if err != nil {
@@ -36,6 +36,7 @@ func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
 	}
 	card := e.Card
 	args := Args{values: map[string]value{}}
+	var limits []Limit // of the inner policy
 	switch {
 	case p.wraps && !card.Wraps:
 		return nil, Card{}, fmt.Errorf("policy %s takes no inner policy in braces", p.name)
@@ -46,7 +47,7 @@ func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
 		if err != nil {
 			return nil, Card{}, fmt.Errorf("inside %s: %w", p.name, err)
 		}
-		args.Inner = inner
+		args.Inner, limits = inner, innerCard.Limits
 		card.Needs |= innerCard.Needs
 		card.Slots = card.Slots || innerCard.Slots
 		card.Progress = card.Progress || innerCard.Progress
@@ -55,7 +56,19 @@ func (r Registry) Parse(spec string) (sched.Policy, Card, error) {
 	if err := args.fill(p, &card); err != nil {
 		return nil, Card{}, fmt.Errorf("policy %s: %w", p.name, err)
 	}
+	card.Limits = append(args.limits(&card), limits...)
 	return e.New(args), card, nil
+}
+
+// limits returns the limits on the card that matter with the chosen parameters.
+func (a *Args) limits(card *Card) (list []Limit) {
+	for _, l := range card.Limits {
+		byDefault := func(p Param) bool { return p.Name == l.Param && a.values[p.Name].text == p.Default }
+		if !slices.ContainsFunc(card.Params, byDefault) {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // ParseList returns the specs in flags, each checked. A flag may list several, separated by commas, where none of them

@@ -14,8 +14,17 @@ var rasCard = Card{
 	Params: rasParams("off"),
 	Memory: rasMemory,
 	Claims: []Claim{NonPreemptive, TimeInvariant},
-	Limits: []Limit{{"rm", "policy ras learns from heartbeats what containers use of the processors, and is told no " +
-		"bytes: what they do to disks and network is for tags to say (sojourn.map=disk-io:300000)"}},
+	Limits: rasLimits("ras"),
+}
+
+// rasLimits returns what engines do not tell the policy of a name about the use of resources.
+func rasLimits(name string) []Limit {
+	return []Limit{
+		{Verb: "sim", Text: "policy " + name + " learns no profiles in the simulator, which does not count what " +
+			"tasks use: jobs without a profile count with what their tasks ask for"},
+		{Verb: "rm", Text: "policy " + name + " learns from heartbeats what containers use of the processors, and is " +
+			"told no bytes: what they do to disks and network is for tags to say (sojourn.map=disk-io:300000)"},
+	}
 }
 
 // rasMemory is what policies with a placement matrix remember.

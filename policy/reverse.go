@@ -65,8 +65,13 @@ var reverseCard = Card{
 		rasMemory...,
 	),
 	Claims: []Claim{NonPreemptive, TimeInvariant},
-	Limits: []Limit{{"rm", "policy reverse is told the timetable of --availability FILE; without one it expects what " +
-		"past days of this run teach, and until then what there is now"}},
+	Limits: append(
+		rasLimits("reverse"),
+		Limit{Verb: "rm", Text: "policy reverse is told the timetable of --availability FILE; without one it expects " +
+			"what past days of this run teach, and until then what there is now"},
+		Limit{Verb: "rm", Text: "policy reverse cannot slow or suspend containers when their node comes to offer " +
+			"less than they hold: burst=kill ends them"},
+	),
 }
 
 // backward is the Reverse-Adaptive scheduler: RAS with the utility of package reverse.

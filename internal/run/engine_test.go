@@ -34,6 +34,42 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
+// What an engine cannot give to a policy that steers by goals is said in a sentence each, also where another policy is
+// around it. What concerns a parameter is said where the parameter is used.
+func TestRemarksOnEngines(t *testing.T) {
+	for _, c := range []struct {
+		on   Engine
+		spec string
+		says []string // a part of each sentence
+	}{
+		{Simulator, "adaptive:delays=2", nil},
+		{Embedded, "adaptive:delays=0", nil},
+		{Embedded, "late{adaptive:delays=2}", []string{"all input is on this machine"}},
+		{Manager, "adaptive", []string{"the goal of its maps"}},
+		{Manager, "adaptive:delays=2", []string{"the goal of its maps", "the tasks of a stage together"}},
+		{Simulator, "hardware", nil},
+		{Embedded, "hardware", nil},
+		{Manager, "hardware", []string{"by the tag sojourn.accelerators"}},
+		{Simulator, "late{ras}", []string{"count with what their tasks ask for"}},
+		{Embedded, "ras", nil},
+		{Manager, "ras", []string{"is told no bytes"}},
+		{Simulator, "reverse", []string{"count with what their tasks ask for"}},
+		{Embedded, "reverse:burst=suspend", nil},
+		{Manager, "reverse", []string{"is told no bytes", "--availability FILE", "cannot slow or suspend containers"}},
+	} {
+		got := BuiltIn.Remarks(c.on, Choice{c.spec, "mean"}, nil)
+		if len(got) != len(c.says) {
+			t.Errorf("%s, %s: %d remarks, want %d: %q", c.on.Verb, c.spec, len(got), len(c.says), got)
+			continue
+		}
+		for i, says := range c.says {
+			if !strings.HasPrefix(got[i], "policy ") || !strings.Contains(got[i], says) {
+				t.Errorf("%s, %s: %q, want %q in it", c.on.Verb, c.spec, got[i], says)
+			}
+		}
+	}
+}
+
 // An engine refuses a policy that needs what the engine lacks, and the refusal names the engines that have it.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
@@ -45,6 +81,8 @@ func TestCheck(t *testing.T) {
 		{"hfsp", "mean", Embedded, ""},
 		{"dynamicmr", "history", Manager, "needs an engine that can name tasks, which a ResourceManager cannot: " +
 			"'sojourn sim' and 'sojourn run' can"},
+		{"reverse:burst=suspend", "mean", Manager, "needs an engine that can suspend, which a ResourceManager " +
+			"cannot: 'sojourn sim' and 'sojourn run' can"},
 		{"probe{srpt}", "fspy", Simulator, ""},
 		{"probe{srpt}", "", Embedded, ""},
 		{"probe{srpt}", "mean", Simulator, "needs probes, and sojourn sim --estimator mean does not learn from them"},

@@ -128,8 +128,8 @@ func TestStatusOfLoss(t *testing.T) {
 	}
 }
 
-// Without --policy the scheduler of the folder decides which policy it is; --check says so and starts nothing; a
-// secured cluster's folder starts nothing without --insecure.
+// Without --policy the scheduler of the folder decides which policy it is; --check says so, and what a policy cannot do
+// here, and starts nothing; a secured cluster's folder starts nothing without --insecure.
 func TestManagerChecks(t *testing.T) {
 	const java = "org.apache.hadoop.yarn.server.resourcemanager.scheduler."
 	for _, c := range []struct {
@@ -141,6 +141,7 @@ func TestManagerChecks(t *testing.T) {
 		{"yarn.resourcemanager.scheduler.class", java + "fair.FairScheduler", "", statusOK, "policy fair"},
 		{"yarn.resourcemanager.scheduler.class", java + "fifo.FifoScheduler", "", statusOK, "policy fifo"},
 		{"yarn.resourcemanager.scheduler.class", java + "fair.FairScheduler", "--policy=srpt", statusOK, "policy srpt"},
+		{"a.b", "c", "--policy=reverse", statusOK, "policy reverse cannot slow or suspend containers"},
 		{"hadoop.security.authentication", "kerberos", "", statusFailed, "hadoop.security.authentication is kerberos"},
 		{"hadoop.security.authentication", "kerberos", "--insecure", statusOK, "policy capacity"},
 		{"yarn.resourcemanager.nodes.include-path", "hosts.txt", "", statusFailed, "hosts.txt: no such file"},

@@ -74,6 +74,32 @@ func TestRunTerms(t *testing.T) {
 	}
 }
 
+// When a job comes with whose goal those of all cannot be met, a warning names a job that will be late and says what
+// would do; with -q there is none. `sojourn run` warns likewise, as far as it knows jobs from an earlier run.
+func TestWarningOfGoals(t *testing.T) {
+	jobs := writeFile(t, "goals.yaml", `jobs:
+  - {name: fits, submit: 0s, deadline: 100s, maps: {count: 40, time: 10s}}
+  - {name: more, submit: 1s, deadline: 119s, maps: {count: 10, time: 10s}}
+`)
+	args := []string{"sim", "--trace", jobs, "--cluster", "nodes=1,map-slots=4,reduce-slots=1", "--policy", "adaptive"}
+	const note = "sojourn: policy adaptive: at 1s the goals of 2 jobs cannot all be met on 4 map-slots; late will be " +
+		"job 1 (fits); 5 map-slots would do; or goals 5 s later; or without the late ones\n"
+	if status, _, errs := sojourn(t, args...); status != 0 || errs != note {
+		t.Errorf("exit status %d, %q, want %q", status, errs, note)
+	}
+	if status, _, errs := sojourn(t, append(args, "-q")...); status != 0 || errs != "" {
+		t.Errorf("with -q: exit status %d, %q", status, errs)
+	}
+	history := filepath.Join(t.TempDir(), "history.db")
+	for i, deadline := range []string{"1h", "1us"} {
+		_, _, errs := sojourn(t, "run", "wordcount", "--input", jobs, "--output", filepath.Join(t.TempDir(), "out"),
+			"--policy", "adaptive", "--estimator", "history", "--history", history, "--deadline", deadline)
+		if warned := strings.Contains(errs, "the goal of job 1 (wordcount) cannot be met on"); warned != (i == 1) {
+			t.Errorf("sojourn run with a deadline of %s: %q", deadline, errs)
+		}
+	}
+}
+
 // programOf makes a program that does what sojourn does, in a folder: this test, which calls mayBeMain first.
 func programOf(t *testing.T, dir string) string {
 	t.Helper()

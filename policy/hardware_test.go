@@ -2,8 +2,11 @@ package policy_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
+	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -74,5 +77,54 @@ func TestAcceleratedNodesDoNotIdle(t *testing.T) {
 	}
 	if looked < 1000 {
 		t.Errorf("regular jobs waited %d times, want more", looked)
+	}
+}
+
+// Of job day-1 one map runs on the accelerated node, in 5 s, and one on the plain node, in 125 s, to tell how much it
+// gains. Where the estimator keeps a history, job day-2 is known to be like it: its maps need a part of the accelerated
+// slot and start there alone. Of a job of another name, or without a history, nothing is known: both nodes are tried.
+func TestJobsSeenBeforeNeedNoCalibration(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		estimator sched.Estimator
+		name      string
+		nodes     []sched.NodeID // on which maps of the second job start
+	}{
+		{&model.History{}, "day-2", []sched.NodeID{1}},
+		{&model.History{}, "night-2", []sched.NodeID{1, 2}},
+		{&model.Mean{}, "day-2", []sched.NodeID{1, 2}},
+	} {
+		p, _, err := policy.Parse("hardware")
+		if err != nil {
+			t.Fatal(err)
+		}
+		core := sched.New(sched.Config{Policy: p, Estimator: c.estimator})
+		one := sched.Resources{sched.MapSlots: 1}
+		node := func(id sched.NodeID, class string) sched.Event {
+			return sched.Event{Kind: sched.NodeJoined, Node: id, Body: &sched.NodeSpec{Class: class, Capacity: one}}
+		}
+		job := func(id sched.JobID, name string, maps int32) sched.Event {
+			return sched.Event{Kind: sched.JobSubmitted, Job: id, Body: &sched.JobSpec{Name: name, User: "ana",
+				Deadline: 1000 * s, Profile: &sched.Profile{Accelerators: []string{"cell"}},
+				Stages: []sched.StageSpec{{Kind: sched.Map, Tasks: maps, PerTask: one}}}}
+		}
+		launched := func(acts []sched.Action) (nodes []sched.NodeID, attempts []sched.AttemptID) {
+			for _, a := range acts {
+				if a.Kind == sched.Launch {
+					nodes, attempts = append(nodes, a.Node), append(attempts, a.Attempt)
+				}
+			}
+			return nodes, attempts
+		}
+		first, ran := launched(core.Step(0, []sched.Event{node(1, "cell"), node(2, "plain"), job(1, "day-1", 2)}))
+		if len(first) != 2 || first[0] != 1 {
+			t.Fatalf("maps of the first job start on nodes %v, want one on each", first)
+		}
+		core.Step(5*s, []sched.Event{{Kind: sched.AttemptDone, Job: 1, Attempt: ran[0]}})
+		core.Step(125*s, []sched.Event{{Kind: sched.AttemptDone, Job: 1, Attempt: ran[1]}})
+		nodes, _ := launched(core.Step(200*s, []sched.Event{job(2, c.name, 8)}))
+		if slices.Sort(nodes); !slices.Equal(nodes, c.nodes) {
+			t.Errorf("%T: maps of %s start on nodes %v, want %v", c.estimator, c.name, nodes, c.nodes)
+		}
 	}
 }

@@ -118,6 +118,122 @@ func TestProfileOfLongQuietTimes(t *testing.T) {
 	}
 }
 
+// A day of 100 s has two halves. In the first one a node offers 8, 4 and 7 cores on three days, in the second one 8. So
+// 19/3 cores are expected of the first half of the fourth day, and days differed by 4 and by 1 from what was expected
+// of them, 2.5 on average. There are 5 cores when that day begins, 4/3 less than expected. The difference is added to
+// what is expected, and fades. After seven days each day counts a seventh.
+func TestProfileOfDays(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		caution string
+		first   float64 // cores that are expected in the first half of the day
+	}{{"0", 19.0 / 3}, {"2", 19.0/3 - 2*2.5}, {"10", 0}} {
+		p, _, err := Parse("reverse:forecast=learned,day=100s,bins=2,correction=100s,caution=" + c.caution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, got := p.(*backward), 0.0
+		core := sched.New(sched.Config{Policy: observer(func(p *sched.Plan) {
+			b.Days.observe(p)
+			got = b.expect(p).area(300, 400)[sched.VCores]
+		})})
+		offer := func(at time.Duration, cores int64) {
+			kind := sched.NodeReported
+			if at == 0 {
+				kind = sched.NodeJoined
+			}
+			core.Step(at, []sched.Event{{Kind: kind, Node: 1,
+				Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.VCores: cores}}}})
+		}
+		for i, cores := range []int64{8, 4, 7} {
+			offer(time.Duration(i)*100*s, cores)
+			offer(time.Duration(i)*100*s+50*s, 8)
+		}
+		offer(300*s, 5)
+		want := 50*c.first + 50*8 + (5-c.first)*100*(1-math.Exp(-1))
+		if math.Abs(got-want) > 1e-9*want {
+			t.Errorf("caution %s: %v core-seconds are expected of the fourth day, want %v", c.caution, got, want)
+		}
+		if first := b.Days.Bins[0]; math.Abs(first.Error[sched.VCores]-2.5) > 1e-9 {
+			t.Errorf("days differ by %v on average, want 2.5", first.Error[sched.VCores])
+		}
+	}
+	days := newDayCurve(100*s, 1, 0)
+	core := sched.New(sched.Config{Policy: observer(days.observe)})
+	for i, cores := range []int64{7, 7, 7, 7, 7, 7, 7, 7, 14, 7} {
+		kind := sched.NodeReported
+		if i == 0 {
+			kind = sched.NodeJoined
+		}
+		core.Step(time.Duration(i)*100*s, []sched.Event{{Kind: kind, Node: 1,
+			Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.VCores: cores}}}})
+	}
+	if got := days.Bins[0].Mean[sched.VCores]; math.Abs(got-8) > 1e-9 {
+		t.Errorf("after eight days of 7 cores and one of 14 %v are expected, want 8", got)
+	}
+}
+
+// A job has 12 maps of 10 s and 60 s. Four slots run four maps until 10 s, and four more from then on. At 12.5 s the
+// node comes to offer one slot, which no forecast knew of. Of the 8 maps that are not through, those must run now that
+// do not fit into the time between a map's length from now and the goal: none at first; without a forecast all but 3.75
+// when the node offers less, at once or (trigger=off) in the next cycle, at 15 s, all but 3.5. By a forecast of four
+// slots for ever the three that are missing come back little by little. With trigger=off the first maps start in the
+// first cycle, so that all is 5 s later.
+func TestPlanFollowsWhatNodesOffer(t *testing.T) {
+	const s = time.Second
+	missing := func(now float64) float64 { // slot-seconds, of three slots
+		return 3 * 1800 * (math.Exp(-10/1800.0) - math.Exp(-(60-now)/1800))
+	}
+	forever, err := sched.NewForecast(0, sched.Supply{Capacity: sched.Resources{sched.MapSlots: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		options  string
+		begins   time.Duration
+		forecast *sched.Forecast
+		fits     [3]float64 // 12 s, 12.5 s and 15 s after it begins
+	}{
+		{"", 0, nil, [3]float64{0, 8 - 3.75, 8 - 3.5}},
+		{",trigger=off", 5 * s, nil, [3]float64{0, 0, 8 - 3.5}},
+		{"", 0, forever, [3]float64{0, 8 - (4*37.5-missing(12.5))/10, 8 - (4*35-missing(15))/10}},
+	} {
+		p, _, err := Parse("reverse:cycle=5s" + c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		core := sched.New(sched.Config{Policy: p, Can: sched.CanNameTasks, Forecast: c.forecast})
+		node := func(kind sched.EventKind, slots int64) sched.Event {
+			return sched.Event{Kind: kind, Node: 1,
+				Body: &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.MapSlots: slots}}}
+		}
+		var done []sched.Event
+		step := func(at time.Duration, events ...sched.Event) {
+			for _, a := range core.Step(at, events) {
+				if a.Kind == sched.Launch {
+					done = append(done, sched.Event{Kind: sched.AttemptDone, Job: 1, Attempt: a.Attempt})
+				}
+			}
+		}
+		step(0, node(sched.NodeJoined, 4), sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{
+			Deadline: c.begins + 60*s, Stages: []sched.StageSpec{
+				{Kind: sched.Map, Tasks: 12, PerTask: sched.Resources{sched.MapSlots: 1}}}}})
+		step(5 * s)
+		core.Step(c.begins+10*s, done)
+		for i, at := range []time.Duration{12 * s, 12500 * time.Millisecond, 15 * s} {
+			var events []sched.Event
+			if i == 1 {
+				events = []sched.Event{node(sched.NodeReported, 1)}
+			}
+			core.Step(c.begins+at, events)
+			if got := p.(*backward).Fits.Of(core.Job(1)).Fit; math.Abs(got-c.fits[i]) > 1e-6 {
+				t.Errorf("%q, forecast %v, at %v: %v maps must run now, want %v", c.options, c.forecast != nil, at,
+					got, c.fits[i])
+			}
+		}
+	}
+}
+
 // An observer does something in the place of deciding.
 type observer func(*sched.Plan)
 

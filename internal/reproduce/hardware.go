@@ -280,6 +280,7 @@ func hardwareThree(sigma float64) Part {
 				return nil, err
 			}
 		}
+		s.set("second ÷ first", s.of("aware Montecarlo 2 took")/s.of("aware Montecarlo 1 took"))
 		for _, base := range hardwareBases {
 			for _, j := range hardwareThreeJobs {
 				s.set(base+" ÷ aware "+j.name, s.of(base+" "+j.name+" took")/s.of("aware "+j.name+" took"))
@@ -309,6 +310,10 @@ func hardwareThree(sigma float64) Part {
 		Claim{Where: "3.5.5", Says: "Montecarlo 2 is beyond its goal, aware, by its printed times", Unit: "s",
 			Published: exactly(161), Figure: "aware Montecarlo 2 over", Agrees: above(0),
 			Why: "its own times contradict the text, which says that the goal was met"},
+		Claim{Where: "3.5.5", Says: "Montecarlo 2 uses both pools, nine times as many nodes; nodes held at most",
+			Published: exactly(54), Figure: "aware Montecarlo 2 nodes", Agrees: Range{40, 60}},
+		Claim{Where: "3.5.5", Says: "Montecarlo 2 takes little less time than Montecarlo 1, aware", Unit: "×",
+			Published: atMost(1), Figure: "second ÷ first", Agrees: atMost(1)},
 		Claim{Where: "3.5.5", Says: "Montecarlo 1 stays on the accelerated nodes but for one task; nodes held at most",
 			Published: atMost(7), Figure: "aware Montecarlo 1 nodes", Agrees: atMost(7)},
 		Claim{Where: "3.5.5", Says: "Montecarlo 1 asks for more nodes, unaware; nodes held at most",

@@ -35,6 +35,8 @@ such contention. They are no evidence for the model.`,
 				"wait of a processor: contention is one factor for all resources"},
 			{"fig. 4.6, 4.9", "utilities are balanced over the jobs", "no numbers are given; `sojourn record " +
 				"explain` shows the order of utilities of a run"},
+			{"fig. 4.4", "fewer tasks run than under Fair at almost any time", "the figure counts reduces; the " +
+				"averages of maps stand above"},
 			{"4.3.1", "reduces", "their number and lengths are not stated: maps run alone here"},
 		},
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/chart"
@@ -39,8 +40,6 @@ are heavy-tailed: lognormal with a mean of 400 tasks of 60 s and a coefficient o
 				"with " +
 				"their cluster; the experiment itself is the one of chapter 3"},
 			{"fig. 5.21", "a reference run whose sole aim is few misses", "how it decides is not stated"},
-			{"fig. 5.20, 5.21", "loads of 0.2, 0.6 and 1, and goals to 12× the time alone", "each configuration is a " +
-				"week of jobs for each seed and each scheduler; two loads and two ranges are run"},
 		},
 	}
 }
@@ -239,161 +238,259 @@ func (c reverseCase) run(ctx context.Context, s Sample, seed uint64) error {
 }
 
 const reverseHow = "100 slots, seven days. Jobs submitted on the five in the middle count. Arrivals are Poisson, " +
-	"goals " +
-	"uniform from 1.5 to the stated number of times as long as the job takes alone. Load is relative to what is " +
-	"available on average. Nothing is taken back. All three learn the length of a job's tasks from those that " +
-	"have ended. " +
-	"Cycles are 30 s. A trial is a seed of the jobs."
+	"goals uniform from 1.5 to the stated number of times as long as the job takes alone. Load is relative to what " +
+	"is available on average. Nothing is taken back. All three learn the length of a job's tasks from those that " +
+	"have ended. Cycles are 30 s. A trial is a seed of the jobs."
 
-// reversePart makes a part of configurations.
-func reversePart(p Part, cases []reverseCase, file string) Part {
-	p.Trials = 5
-	p.Trial = func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
-		s := Sample{}
-		for _, c := range cases {
-			if err := c.run(ctx, s, seed); err != nil {
-				return nil, err
-			}
-		}
-		return s, nil
+// reverseRanges are how many times as long as alone a goal allows at most.
+var reverseRanges = []float64{4, 8, 12}
+
+// A reverseTable is configurations that differ in one number, which is the column of a table and the x of a picture.
+type reverseTable struct {
+	name   string // in the names of its figures, and of its picture
+	where  string // the figure of the thesis, and what the configurations have in common
+	common string // that, in words
+	axis   string
+	cases  []reverseCase
+	xs     []float64 // by configuration
+}
+
+// reverseByLoad returns a table of loads for each range of goals.
+func reverseByLoad(name, where string, swing float64, loads ...float64) (list []reverseTable) {
+	beside := "without a service"
+	if swing > 0 {
+		beside = "beside a service"
 	}
-	for _, c := range cases {
-		for _, v := range reverseRivals {
-			p.Claims = append(p.Claims, Claim{Where: c.label(), Says: "jobs that miss their goal under " +
-				"" + v.name, Unit: "%",
-				Figure: c.name() + " missed " + v.name, Own: true})
+	for _, most := range reverseRanges {
+		t := reverseTable{
+			name: fmt.Sprintf("%s-%v", name, most), where: fmt.Sprintf("%s, to %v×", where, most),
+			common: fmt.Sprintf("%s, goals up to %v × the time alone", beside, most), axis: "load", xs: loads,
+		}
+		for _, load := range loads {
+			t.cases = append(t.cases, reverseCase{swing, load, most})
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// run runs all configurations and sets figures of them together: the mean of each figure over them, and of the
+// differences in misses the least and the largest.
+func (t *reverseTable) run(ctx context.Context, s Sample, seed uint64) error {
+	figures := []string{"by", "fifo", "later", "nearer"}
+	for _, v := range reverseRivals {
+		figures = append(figures, "missed "+v.name)
+	}
+	all := map[string][]float64{} // by figure: of each configuration
+	for _, c := range t.cases {
+		if err := c.run(ctx, s, seed); err != nil {
+			return err
+		}
+		for _, f := range figures {
+			all[f] = append(all[f], s.of(c.name()+" "+f))
 		}
 	}
-	p.Charts = []Picture{{file, p.Title, func(samples []Sample) chart.Chart {
-		c := chart.Chart{Y: chart.Axis{Label: "jobs that miss their goal (%)"}}
-		for _, at := range cases {
-			c.X.Names = append(c.X.Names, at.label())
+	for f, values := range all {
+		s.set(t.name+" "+f, mean(values))
+		s.set(t.name+" least "+f, slices.Min(values))
+		s.set(t.name+" most "+f, slices.Max(values))
+	}
+	return nil
+}
+
+// grid returns the jobs that miss their goals, by configuration, and how they differ.
+func (t *reverseTable) grid() Grid {
+	g := Grid{Caption: "Jobs that miss their goal (%) " + t.common}
+	for _, x := range t.xs {
+		g.Columns = append(g.Columns, fmt.Sprintf("%s %v", t.axis, x))
+	}
+	row := func(name, figure string) {
+		r := GridRow{Name: name}
+		for _, c := range t.cases {
+			r.Figures = append(r.Figures, c.name()+" "+figure)
 		}
-		for _, v := range reverseRivals {
-			l := chart.Line{Name: v.name, Manner: chart.Apart}
-			for x, at := range cases {
-				l.Points = append(l.Points, point(samples, float64(x), at.name()+" missed "+v.name))
+		g.Rows = append(g.Rows, r)
+	}
+	for _, v := range reverseRivals {
+		row(v.name, "missed "+v.name)
+	}
+	row("Adaptive less Reverse (points)", "by")
+	row("FIFO less Reverse (points)", "fifo")
+	return g
+}
+
+// picture draws the jobs that miss their goals.
+func (t *reverseTable) picture() Picture {
+	g := t.grid()
+	return Picture{"reverse-adaptive-" + t.name, g.Caption, func(samples []Sample) chart.Chart {
+		c := chart.Chart{X: chart.Axis{Label: t.axis}, Y: chart.Axis{Label: "jobs that miss their goal (%)"}}
+		for i, v := range reverseRivals {
+			l := chart.Line{Name: v.name}
+			for k, figure := range g.Rows[i].Figures {
+				l.Points = append(l.Points, point(samples, t.xs[k], figure))
 			}
 			c.Lines = append(c.Lines, l)
 		}
 		return c
-	}}}
-	return p
+	}}
 }
 
-// label names a configuration for readers.
-func (c reverseCase) label() string {
-	if c.swing == 0 {
-		return fmt.Sprintf("load %v, to %v×", c.load, c.most)
+// reversePart completes a part by tables. Further sets figures of all tables together.
+func reversePart(p Part, tables []reverseTable, further func(Sample)) Part {
+	p.Trials = 5
+	p.Trial = func(ctx context.Context, _ Lab, seed uint64) (Sample, error) {
+		s := Sample{}
+		for i := range tables {
+			if err := tables[i].run(ctx, s, seed); err != nil {
+				return nil, err
+			}
+		}
+		further(s)
+		return s, nil
 	}
-	return fmt.Sprintf("swing %v, load %v, to %v×", c.swing, c.load, c.most)
+	for i := range tables {
+		p.Grids = append(p.Grids, tables[i].grid())
+	}
+	return p
 }
 
 func reverseAlone() Part {
-	cases := []reverseCase{{0, 0.4, 4}, {0, 0.8, 4}, {0, 0.4, 8}, {0, 0.8, 8}}
+	tables := reverseByLoad("alone", "fig. 5.20", 0, 0.2, 0.4, 0.6, 0.8, 1)
 	p := reversePart(Part{
 		Title: "Experiment 1: without a service (figure 5.20)",
 		How:   reverseHow,
-		Reading: "The thesis finds Adaptive and Reverse equal here. Reverse plans with all goals at once and " +
-			"Adaptive " +
-			"with each by itself, so Reverse may be better although capacity is constant.",
-	}, cases, "reverse-adaptive-alone")
-	for _, c := range cases {
-		p.Claims = append(p.Claims,
-			Claim{Where: "fig. 5.20, " + c.label(), Says: "FIFO misses more than Reverse by (points)",
-				Published: above(0), Figure: c.name() + " fifo", Agrees: above(0),
-				Why: "with few free slots a plan that spreads them over all jobs makes more of them late than " +
-					"FIFO does"},
-			Claim{Where: "fig. 5.20, " + c.label(), Says: "Adaptive misses more than Reverse by (points)",
-				Published: Range{-0.5, 0.5}, Figure: c.name() + " by", Agrees: Range{-3, 3},
-				Why: "Reverse also knows the other jobs' goals"})
-	}
-	return reverseWider(p, "fig. 5.20", [][2]reverseCase{{cases[0], cases[2]}, {cases[1], cases[3]}})
-}
-
-// reverseMisses adds the claims of experiments with a service.
-func reverseMisses(p Part, where string, cases []reverseCase) Part {
-	for _, c := range cases {
-		p.Claims = append(p.Claims,
-			Claim{Where: where + ", " + c.label(), Says: "Adaptive misses more than Reverse by (points)",
-				Published: above(0), Figure: c.name() + " by", Agrees: above(0),
-				Why: "jobs last minutes and availability changes over hours, so most misses are not its doing"},
-			Claim{Where: where + ", " + c.label(), Says: "FIFO misses more than Reverse by (points)",
-				Published: above(0), Figure: c.name() + " fifo", Agrees: above(0),
-				Why: "in the scarce hours most goals cannot be met, and FIFO completes some jobs at once there"},
-			Claim{Where: where + ", " + c.label(), Says: "late jobs under Adaptive are later by", Unit: "h",
-				Published: above(0), Figure: c.name() + " later", Agrees: above(0),
-				Why: "Reverse completes more jobs in time, and what it cannot complete in time it leaves for later"},
-			Claim{Where: where + ", " + c.label(), Says: "distance to the goal, Adaptive less Reverse: about equal",
-				Unit: "h", Published: Range{-0.1, 0.1}, Figure: c.name() + " nearer", Agrees: Range{-0.1, 0.1},
-				Why: "as for the late jobs"})
-	}
-	return p
-}
-
-// reverseWider adds the claims on two ranges of goals at the same load: a figure says how many points more misses the
-// wider range saves a scheduler than FIFO.
-func reverseWider(p Part, where string, pairs [][2]reverseCase) Part {
-	inner := p.Trial
-	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
-		s, err := inner(ctx, lab, seed)
-		if err != nil {
-			return nil, err
-		}
-		for _, pair := range pairs {
+		Reading: "FIFO misses most wherever goals can still be met. The thesis finds Adaptive and Reverse equal " +
+			"here. Reverse plans with all goals at once and Adaptive with each by itself, so Reverse is better " +
+			"although capacity is constant.",
+	}, tables, func(s Sample) {
+		for i := range tables[1:] {
 			saves := func(name string) float64 {
-				return s.of(pair[0].name()+" missed "+name) - s.of(pair[1].name()+" missed "+name)
+				return s.of(tables[i].name+" missed "+name) - s.of(tables[i+1].name+" missed "+name)
 			}
 			for _, v := range reverseRivals[1:] {
-				s.set(pair[1].name()+" wider "+v.name, saves(v.name)-saves("FIFO"))
+				s.set(tables[i+1].name+" wider "+v.name, saves(v.name)-saves("FIFO"))
 			}
 		}
-		return s, nil
+	})
+	for i := range tables {
+		t := &tables[i]
+		p.Charts = append(p.Charts, t.picture())
+		p.Claims = append(p.Claims,
+			Claim{Where: t.where, Says: "FIFO misses more than Reverse: the least difference at a load (points)",
+				Published: above(0), Figure: t.name + " least fifo", Agrees: above(0),
+				Why: "with few free slots a plan that spreads them over all jobs makes more of them late than " +
+					"FIFO does"},
+			Claim{Where: t.where, Says: "Adaptive misses as many as Reverse: the largest difference at a load (points)",
+				Published: Range{-0.5, 0.5}, Figure: t.name + " most by", Agrees: Range{-3, 3},
+				Why: "Reverse also knows the other jobs' goals"})
 	}
-	for _, pair := range pairs {
+	for i, t := range tables[1:] {
 		for _, v := range reverseRivals[1:] {
 			p.Claims = append(p.Claims, Claim{
-				Where: where + ", " + pair[1].label(), Published: above(0), Figure: pair[1].name() + " wider " + v.name,
-				Agrees: above(0),
-				Says: fmt.Sprintf("goals to %v× instead of %v× save %s more misses than FIFO (points)", pair[1].most,
-					pair[0].most, v.name),
+				Where: t.where, Published: above(0), Figure: t.name + " wider " + v.name, Agrees: above(0),
+				Says: fmt.Sprintf("goals to %v× instead of %v× save %s more misses than FIFO, mean over the loads "+
+					"(points)", reverseRanges[i+1], reverseRanges[i], v.name),
 				Why: "with few misses there are few to save"})
 		}
 	}
 	return p
 }
 
+// reverseMisses returns the claims on a table of experiments with a service.
+func reverseMisses(t *reverseTable) []Claim {
+	at := "at a " + t.axis
+	return []Claim{
+		{Where: t.where, Says: "Adaptive misses more than Reverse: the least difference " + at + " (points)",
+			Published: above(0), Figure: t.name + " least by", Agrees: above(0),
+			Why: "jobs last minutes and availability changes over hours, so most misses are not its doing"},
+		{Where: t.where, Says: "FIFO misses more than Reverse: the least difference " + at + " (points)",
+			Published: above(0), Figure: t.name + " least fifo", Agrees: above(0),
+			Why: "in the scarce hours most goals cannot be met, and FIFO completes some jobs at once there"},
+		{Where: t.where, Says: "late jobs under Adaptive are later, mean, by", Unit: "h",
+			Published: above(0), Figure: t.name + " later", Agrees: above(0),
+			Why: "Reverse completes more jobs in time, and what it cannot complete in time it leaves for later"},
+		{Where: t.where, Says: "distance to the goal, Adaptive less Reverse, mean: about equal",
+			Unit: "h", Published: Range{-0.1, 0.1}, Figure: t.name + " nearer", Agrees: Range{-0.1, 0.1},
+			Why: "as for the late jobs"},
+	}
+}
+
 func reverseService() Part {
-	cases := []reverseCase{{0.4, 0.4, 4}, {0.4, 0.8, 4}, {0.4, 0.4, 8}, {0.4, 0.8, 8}}
-	return reverseMisses(reversePart(Part{
+	tables := reverseByLoad("service", "fig. 5.21", 0.4, 0.2, 0.4, 0.6, 0.8)
+	p := reversePart(Part{
 		Title: "Experiment 2: beside a service (figure 5.21)",
-		How: reverseHow + " What is available follows a cosine around a half of the slots, with its minimum at " +
-			"hour 18 of " +
-			"each day. Swing is its amplitude.",
-		Reading: "Misses in the scarce hours cannot be avoided by any order.",
-	}, cases, "reverse-adaptive-service"), "fig. 5.21", cases)
+		How: "As in experiment 1, but what is available follows a cosine around a half of the slots, with its " +
+			"minimum at hour 18 of each day. Its amplitude, the swing, is 0.4 of the slots.",
+		Reading: "Misses in the scarce hours cannot be avoided by any order, so that the three are near each other. " +
+			"What Reverse gains is of about the same size for the three ranges of goals.",
+	}, tables, func(s Sample) {
+		var leads []float64
+		for _, t := range tables {
+			leads = append(leads, s.of(t.name+" by"))
+		}
+		s.set("ranges differ", slices.Max(leads)-slices.Min(leads))
+	})
+	for i := range tables {
+		p.Charts = append(p.Charts, tables[i].picture())
+		p.Claims = append(p.Claims, reverseMisses(&tables[i])...)
+	}
+	p.Claims = append(p.Claims, Claim{Where: "fig. 5.21", Says: "the lead of Reverse over Adaptive is similar for " +
+		"the three ranges: they differ, mean over the loads, by (points)", Published: Range{0, 1},
+		Figure: "ranges differ", Agrees: Range{0, 3},
+		Why: "the more time jobs have, the more an order can do for them"})
+	return p
 }
 
 func reverseBursts() Part {
-	cases := []reverseCase{{0.1, 0.6, 8}, {0.25, 0.6, 8}, {0.4, 0.6, 8}}
-	p := reverseMisses(reversePart(Part{
-		Title:   "Experiment 3: burstiness of the service (figures 5.22, 5.23)",
-		How:     reverseHow + " The swing of the service varies.",
-		Reading: "The thesis finds that the lead of Reverse grows with the burstiness of the service.",
-	}, cases, "reverse-adaptive-bursts"), "fig. 5.22", cases)
-	inner := p.Trial
-	p.Trial = func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
-		s, err := inner(ctx, lab, seed)
-		if err == nil {
-			s.set("grows", s.of(cases[2].name()+" by")-s.of(cases[0].name()+" by"))
+	swings := []float64{0.1, 0.25, 0.4}
+	var tables []reverseTable
+	for _, load := range []float64{0.2, 0.4, 0.6, 0.8} {
+		t := reverseTable{
+			name: fmt.Sprintf("bursts-%v", load), where: fmt.Sprintf("figs. 5.22, 5.23, load %v", load),
+			common: fmt.Sprintf("by the swing of the service, load %v", load), axis: "swing", xs: swings,
 		}
-		return s, err
+		for _, swing := range swings {
+			t.cases = append(t.cases, reverseCase{swing, load, 8})
+		}
+		tables = append(tables, t)
 	}
-	p.Claims = append(p.Claims, Claim{Where: "fig. 5.22", Says: "the lead of Reverse over Adaptive at the largest " +
-		"swing, " +
-		"less that at the smallest (points)", Published: above(0), Figure: "grows", Agrees: above(0),
-		Why: "jobs last minutes while availability changes over hours: where goals are near, the forecast says " +
-			"little that " +
-			"today's capacity does not say"})
+	p := reversePart(Part{
+		Title: "Experiment 3: burstiness of the service (figures 5.22, 5.23)",
+		How:   "As in experiment 2, with goals up to 8 times the time alone and three swings of the service.",
+		Reading: "The thesis finds that the lead of Reverse grows with the burstiness of the service. Here it " +
+			"shrinks: the more the capacity swings, the more goals no order can meet.",
+	}, tables, func(s Sample) {
+		lead := func(i int) (sum float64) {
+			for _, t := range tables {
+				sum += s.of(t.cases[i].name() + " by")
+			}
+			return sum / float64(len(tables))
+		}
+		s.set("low", lead(0))
+		s.set("grows", lead(len(swings)-1)-lead(0))
+	})
+	p.Charts = []Picture{{"reverse-adaptive-bursts", "Lead of Reverse over Adaptive, by the swing of the service",
+		func(samples []Sample) chart.Chart {
+			c := chart.Chart{X: chart.Axis{Label: "swing"}, Y: chart.Axis{Label: "fewer jobs that miss (points)"}}
+			for _, t := range tables {
+				l := chart.Line{Name: fmt.Sprintf("load %v", t.cases[0].load)}
+				for i, swing := range swings {
+					l.Points = append(l.Points, point(samples, swing, t.cases[i].name()+" by"))
+				}
+				c.Lines = append(c.Lines, l)
+			}
+			return c
+		}}}
+	for i := range tables {
+		p.Claims = append(p.Claims, reverseMisses(&tables[i])...)
+	}
+	p.Claims = append(p.Claims,
+		Claim{Where: "fig. 5.22", Says: "the lead of Reverse over Adaptive at the smallest swing, mean over the " +
+			"loads: next to none (points)", Published: Range{-0.5, 0.5}, Figure: "low", Agrees: Range{-1.5, 1.5},
+			Why: "it is that of experiment 1, where Reverse is better too"},
+		Claim{Where: "fig. 5.22", Says: "the lead at the largest swing, mean over the loads, less that at the " +
+			"smallest (points)", Published: above(0), Figure: "grows", Agrees: above(0),
+			Why: "jobs last minutes while availability changes over hours: where goals are near, the forecast says " +
+				"little that today's capacity does not say"})
 	return p
 }

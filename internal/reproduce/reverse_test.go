@@ -19,17 +19,28 @@ func TestReverseAdaptiveTrials(t *testing.T) {
 			t.Errorf("%d tasks a job: done at %v, want %v", n, got, want)
 		}
 	}
-	s, c := Sample{}, reverseCase{0.25, 0.2, 8}
-	if err := c.run(t.Context(), s, 1); err != nil {
+	s, tables := Sample{}, []reverseTable{{name: "t", axis: "load", xs: []float64{0.2, 0.3},
+		cases: []reverseCase{{0.25, 0.2, 8}, {0.25, 0.3, 8}}}}
+	if err := tables[0].run(t.Context(), s, 1); err != nil {
 		t.Fatal(err)
 	}
-	part := reversePart(Part{}, []reverseCase{c}, "")
-	for _, claim := range append(part.Claims, reverseMisses(Part{}, "", []reverseCase{c}).Claims...) {
+	part := reversePart(Part{}, tables, nil)
+	for _, claim := range reverseMisses(&tables[0]) {
 		if math.IsNaN(s.of(claim.Figure)) {
 			t.Errorf("there is no figure %q", claim.Figure)
 		}
 	}
-	if len(part.Charts[0].Draw([]Sample{s}).Lines) != len(reverseRivals) {
+	for _, row := range part.Grids[0].Rows {
+		if len(row.Figures) != 2 || math.IsNaN(s.of(row.Figures[0])) || math.IsNaN(s.of(row.Figures[1])) {
+			t.Errorf("there are no figures %q", row.Figures)
+		}
+	}
+	low, high := s.of("swing 0.25 load 0.2 most 8 missed FIFO"), s.of("swing 0.25 load 0.3 most 8 missed FIFO")
+	mean, least, most := s.of("t missed FIFO"), s.of("t least missed FIFO"), s.of("t most missed FIFO")
+	if math.Abs(mean-(low+high)/2) > 1e-9 || least != min(low, high) || most != max(low, high) {
+		t.Errorf("of %v %% and %v %% the mean is %v %%", low, high, mean)
+	}
+	if len(tables[0].picture().Draw([]Sample{s}).Lines) != len(reverseRivals) {
 		t.Error("a picture without its lines")
 	}
 }

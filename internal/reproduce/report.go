@@ -102,11 +102,25 @@ func (r *Row) rangeText(x Range) string {
 	case x.Low == x.High:
 		return r.number(x.Low)
 	case math.IsInf(x.Low, -1):
+		if bound, open := openBound(x.High, math.Inf(1)); open {
+			return "< " + r.number(bound)
+		}
 		return "≤ " + r.number(x.High)
 	case math.IsInf(x.High, 1):
+		if bound, open := openBound(x.Low, math.Inf(-1)); open {
+			return "> " + r.number(bound)
+		}
 		return "≥ " + r.number(x.Low)
 	}
 	return fmt.Sprintf("%s to %s", digits(x.Low), r.number(x.High))
+}
+
+// openBound returns the number next to x towards an infinity, and whether x stands for it as an open bound, as above
+// and below make them: the number has three decimal places at most, and x has more.
+func openBound(x, towards float64) (bound float64, open bool) {
+	short := func(x float64) bool { return x == math.Round(1000*x)/1000 }
+	bound = math.Nextafter(x, towards)
+	return bound, short(bound) && !short(x)
 }
 
 func (r *Row) number(x float64) string { return strings.TrimSpace(digits(x) + " " + r.Unit) }

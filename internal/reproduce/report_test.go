@@ -222,3 +222,21 @@ func TestPapers(t *testing.T) {
 		t.Errorf("an unknown paper: %v", err)
 	}
 }
+
+// A published bound is written as it was said: above a number, or at least that number.
+func TestPublishedText(t *testing.T) {
+	for _, c := range []struct {
+		of   Range
+		unit string
+		want string
+	}{
+		{above(0), "%", "> 0 %"}, {atLeast(0), "%", "≥ 0 %"}, {below(10), "ms", "< 10 ms"},
+		{atMost(-1), "", "≤ -1"}, {above(1.04), "×", "> 1.04 ×"}, {atLeast(1.04), "×", "≥ 1.04 ×"},
+		{atLeast(7), "", "≥ 7"}, {exactly(532.0 / 193), "", "2.76"}, {atLeast(532.0 / 193), "", "≥ 2.76"},
+		{Range{-0.5, 0.5}, "h", "-0.500 to 0.500 h"}, {Range{}, "h", ""},
+	} {
+		if got := (&Row{Claim: Claim{Published: c.of, Unit: c.unit}}).PublishedText(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.of, got, c.want)
+		}
+	}
+}

@@ -177,8 +177,9 @@ func TestProfileOfDays(t *testing.T) {
 // node comes to offer one slot, which no forecast knew of. Of the 8 maps that are not through, those must run now that
 // do not fit into the time between a map's length from now and the goal: none at first; without a forecast all but 3.75
 // when the node offers less, at once or (trigger=off) in the next cycle, at 15 s, all but 3.5. By a forecast of four
-// slots for ever the three that are missing come back little by little. With trigger=off the first maps start in the
-// first cycle, so that all is 5 s later.
+// slots for ever the three that are missing come back little by little, unless forecast=now. With window=cycle the time
+// begins a cycle from now, and with fractions=off whole maps count. With trigger=off the first maps start in the first
+// cycle, so that all is 5 s later.
 func TestPlanFollowsWhatNodesOffer(t *testing.T) {
 	const s = time.Second
 	missing := func(now float64) float64 { // slot-seconds, of three slots
@@ -197,6 +198,9 @@ func TestPlanFollowsWhatNodesOffer(t *testing.T) {
 		{"", 0, nil, [3]float64{0, 8 - 3.75, 8 - 3.5}},
 		{",trigger=off", 5 * s, nil, [3]float64{0, 0, 8 - 3.5}},
 		{"", 0, forever, [3]float64{0, 8 - (4*37.5-missing(12.5))/10, 8 - (4*35-missing(15))/10}},
+		{",forecast=now", 0, forever, [3]float64{0, 8 - 3.75, 8 - 3.5}},
+		{",window=cycle", 0, nil, [3]float64{0, 8 - 4.25, 8 - 4}},
+		{",fractions=off", 0, nil, [3]float64{0, 8 - 3, 8 - 3}},
 	} {
 		p, _, err := Parse("reverse:cycle=5s" + c.options)
 		if err != nil {

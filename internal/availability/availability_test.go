@@ -192,6 +192,52 @@ func TestMeter(t *testing.T) {
 	}
 }
 
+// Each second the machine is measured. In the first and the second one other programs use both processors, then nothing
+// runs, and at last there is nothing to read. Of 4 cores, of which the newest second counts a half, 2, 1 and 2.5 are
+// left, which is 3. Memory stays.
+func TestMeasure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, busy, idle := t.TempDir(), 100, 900
+		machine := func() {
+			own := map[string]string{"7": "7 (a) S 1 7 5 0 -1 0 0 0 0 0 3 0 0 0"}
+			write(t, dir, fmt.Sprintf("cpu  %d 0 0 %d 0 0 0 0 0 0\n", busy, idle), own)
+		}
+		machine()
+		m := &Meter{proc: dir, self: 7}
+		if err := m.Look(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		start, ended := time.Now(), make(chan bool)
+		var told []string
+		go func() {
+			defer close(ended)
+			m.Measure(ctx, []sched.NodeSpec{{Capacity: sched.Resources{sched.VCores: 4, sched.Memory: 100}}},
+				func(id sched.NodeID, r sched.Resources, part float64) {
+					told = append(told, fmt.Sprint(time.Since(start), id, r[sched.VCores], r[sched.Memory], part))
+				})
+		}()
+		time.Sleep(lookEvery / 2)
+		for range 2 {
+			busy += 200
+			machine()
+			time.Sleep(lookEvery)
+		}
+		idle += 200
+		machine()
+		time.Sleep(2 * lookEvery) // nothing has changed in the second one
+		if err := os.Remove(filepath.Join(dir, "stat")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(lookEvery)
+		stop()
+		<-ended
+		if want := []string{"1s 1 2 100 0.5", "2s 1 1 100 0.25", "3s 1 3 100 0.625"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
 // No content of proc makes the readers panic.
 func FuzzProc(f *testing.F) {
 	f.Add([]byte("cpu  190 0 10 990 10 0 0 0 0 0\n"))

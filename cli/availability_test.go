@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -83,6 +84,29 @@ func TestRunAvailability(t *testing.T) {
 	status, _, errs = sojourn(t, append(args, "--overwrite")...)
 	if status != statusUsage || !strings.Contains(errs, "never: from 1s on no node") {
 		t.Errorf("exit status %d, %q", status, errs)
+	}
+}
+
+// What programs use of the processor in a run under ras is kept for the next one: more than nothing.
+func TestRunLearnsProfiles(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	must(t, "run", "--mapper", "sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; cat'", "--reducer", "NONE",
+		"--input", writeFile(t, "text", "a b c\n"), "--output", filepath.Join(t.TempDir(), "out"), "--policy", "ras",
+		"--state", state)
+	text, err := os.ReadFile(filepath.Join(state, "policy.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left struct {
+		Past map[string]struct{ Cores, Disk float64 }
+	}
+	if err := json.Unmarshal(text, &left); err != nil || len(left.Past) != 1 {
+		t.Fatalf("%v, %s", err, text)
+	}
+	for stage, used := range left.Past {
+		if used.Cores <= 0 || used.Cores > 4 || used.Disk <= 0 {
+			t.Errorf("%q: a task uses %v cores, and %v B/s of the disk", stage, used.Cores, used.Disk)
+		}
 	}
 }
 

@@ -76,7 +76,7 @@ There are no node labels. docs/hadoop.md has the rest.`,
 		"state",
 		"",
 		"folder for what outlives a restart: applications, keys and tokens (rm.db), what was learned of task times "+
-			"(history.db), debts between queues (policy.json) and their statement (fairness.json)",
+			"(history.db), debts between queues or profiles of tasks (policy.json) and their statement (fairness.json)",
 	)
 	fl.StringVar(&f.record, "record", "", "leave a record of what happens in this file; where it exists, in a file "+
 		"beside it with the next free number, so that each life has one")

@@ -122,7 +122,8 @@ state over the whole input. docs/programs.md has the contract of programs, and t
 		"with lines such as 6h 40%, or the word measured; running tasks are slowed to it; default: all")
 	fl.StringVar(&f.memory, "memory", "", "most memory to use; default: a quarter of the machine's")
 	fl.StringVar(&f.state, "state", "", "folder for what the next run goes on with: debts between queues "+
-		"(policy.json, of longterm), what was learned of task times (history.db)")
+		"(of longterm) or profiles of tasks (of ras and reverse) in policy.json, and what was learned of task times "+
+		"in history.db")
 	fl.StringVar(&f.chaos, "chaos", "", "lose attempts, programs and map outputs at random: rate=0.01,seed=7")
 	fl.DurationVar(&f.timeout.most, "timeout", 10*time.Minute, "end an attempt that shows no sign of life for so "+
 		"long; 0: never")

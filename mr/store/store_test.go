@@ -101,8 +101,12 @@ func TestTextIsEscaped(t *testing.T) {
 	}
 }
 
+// smallSplits makes many maps.
+var smallSplits = mr.Conf{"mapreduce.input.fileinputformat.split.maxsize": "20000",
+	"mapreduce.input.fileinputformat.split.minsize": "20000"}
+
 // keep is a job whose output is its input.
-var keep = mr.Job{Name: "keep", Output: mr.Keys, TotalOrder: true,
+var keep = mr.Job{Name: "keep", Output: mr.Keys, TotalOrder: true, Conf: smallSplits,
 	Map: func(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 		for in.Next() {
 			for line := range bytes.Lines(in.Data()) {
@@ -140,9 +144,11 @@ func write(t *testing.T, db *pebble.DB, w ycsb.Workload) (stop func()) {
 	}
 }
 
-// The output of a job is that of the store at the snapshot, byte for byte, while each of the workloads A to E writes:
-// where the job's process has the store open, and where another one does. When the job has ended, nothing is held.
+// The output of a job is that of the store at the snapshot, byte for byte, while each of the workloads A to E writes,
+// and while tasks are lost and run again: where the job's process has the store open, and where another one does. When
+// the job has ended, nothing is held.
 func TestJobReadsTheSnapshot(t *testing.T) {
+	again := 0
 	for _, w := range ycsb.Workloads {
 		for _, served := range []bool{false, true} {
 			db, dir := create(t, 3000)
@@ -175,8 +181,11 @@ func TestJobReadsTheSnapshot(t *testing.T) {
 				}
 				return s, err
 			}
-			got := run(t, open, dir)
+			result, got, more := run(t, &keep, open, dir)
 			stop()
+			if again += more; result.Outcome != sched.OK {
+				t.Fatalf("workload %s, served %v: %+v", w.Name, served, result)
+			}
 			if got != want {
 				t.Errorf("workload %s, served %v: %d bytes of output instead of these %d", w.Name, served, len(got),
 					len(want))
@@ -200,10 +209,58 @@ func TestJobReadsTheSnapshot(t *testing.T) {
 			}
 		}
 	}
+	if again == 0 {
+		t.Error("no task ran again")
+	}
 }
 
-// run runs the job keep on a store, and returns its output.
-func run(t *testing.T, open func(string) (input.Store, error), dir string) string {
+// A job that fails holds nothing of the store either.
+func TestFailedJobLeavesNothing(t *testing.T) {
+	for _, served := range []bool{false, true} {
+		db, dir := create(t, 3000)
+		server, err := Serve(db, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := func(string) (input.Store, error) { return Of(db), nil }
+		if served {
+			open = Open
+		}
+		broken := mr.Job{Name: "broken",
+			Map: func(*mr.Task, *mr.Batches, *mr.Emitter) error { return io.ErrNoProgress }}
+		if result, _, _ := run(t, &broken, open, dir); result.Outcome != sched.Failed {
+			t.Errorf("served %v: %+v", served, result)
+		}
+		for deadline := time.Now().Add(patience); server.Held() > 0 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond) // the server sees the end of the connection
+		}
+		if n := db.Metrics().Snapshots.Count; n != 0 || server.Held() != 0 {
+			t.Errorf("served %v: %d snapshots and %d checkpoints are held", served, n, server.Held())
+		}
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A launchCount counts the attempts of each task.
+type launchCount map[string]int
+
+// Record implements sched.Recorder.
+func (l launchCount) Record(_ sched.Time, _ []sched.Event, actions []sched.Action) {
+	for i := range actions {
+		if a := &actions[i]; a.Kind == sched.Launch {
+			l[fmt.Sprint(a.Stage, a.Task)]++
+		}
+	}
+}
+
+// run runs a job on a store, where half of the attempts or of what they leave behind is lost. It returns the job's
+// result, its output, and how many attempts there were beyond one for each task.
+func run(t *testing.T, job *mr.Job, open func(string) (input.Store, error), dir string) (mr.Result, string, int) {
 	t.Helper()
 	memory, err := mr.NewMemory(256<<20, 4)
 	if err != nil {
@@ -211,7 +268,7 @@ func run(t *testing.T, open func(string) (input.Store, error), dir string) strin
 	}
 	output := filepath.Join(t.TempDir(), "out")
 	one := sched.Resources{sched.VCores: 1}
-	work, err := mr.Open(mr.Order{Job: &keep, Input: []string{"pebble:" + dir}, Output: output, Reduces: 3,
+	work, err := mr.Open(mr.Order{Job: job, Input: []string{"pebble:" + dir}, Output: output, Reduces: 3,
 		Stores: map[string]func(string) (input.Store, error){"pebble": open}},
 		mr.Site{Memory: memory, Map: one, Reduce: one, Cores: 2})
 	if err != nil {
@@ -221,12 +278,20 @@ func run(t *testing.T, open func(string) (input.Store, error), dir string) strin
 	if err != nil {
 		t.Fatal(err)
 	}
+	launched, again := launchCount{}, 0
 	results, err := mr.Serve(t.Context(), mr.Config{
-		Core:  sched.Config{Policy: fifo},
+		Core:  sched.Config{Policy: fifo, Recorder: launched},
 		Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}},
-	}, []mr.Submission{{Spec: &sched.JobSpec{Name: "keep"}, Work: work}})
-	if err != nil || results[0].Outcome != sched.OK {
+		Chaos: mr.Chaos{Rate: 0.5, Seed: 1},
+	}, []mr.Submission{{Spec: &sched.JobSpec{Name: job.Name}, Work: work}})
+	if err != nil || len(results) != 1 {
 		t.Fatalf("%v, %v", results, err)
+	}
+	for _, n := range launched {
+		again += n - 1
+	}
+	if results[0].Outcome != sched.OK {
+		return results[0], "", again
 	}
 	var b bytes.Buffer
 	for part := range 3 {
@@ -236,7 +301,7 @@ func run(t *testing.T, open func(string) (input.Store, error), dir string) strin
 		}
 		b.Write(text)
 	}
-	return b.String()
+	return results[0], b.String(), again
 }
 
 // A checkpoint is gone when the process that holds it is, and a server removes what an earlier one left.

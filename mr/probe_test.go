@@ -352,7 +352,7 @@ func TestFspyProbeRounds(t *testing.T) {
 	}
 }
 
-// unsampled is work of which no sample can be made.
+// unsampled is work that no sample can be made of.
 type unsampled struct {
 	sleeper
 	why error

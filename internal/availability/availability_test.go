@@ -193,8 +193,8 @@ func TestMeter(t *testing.T) {
 }
 
 // Each second the machine is measured. In the first and the second one other programs use both processors, then nothing
-// runs, and at last there is nothing to read. Of 4 cores, of which the newest second counts a half, 2, 1 and 2.5 are
-// left, which is 3. Memory stays.
+// runs, and at last there is nothing to read. Of the 4 cores 2, 1 and 2.5 are left, where
+// the newest second counts a half, which is 3. Memory stays.
 func TestMeasure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, busy, idle := t.TempDir(), 100, 900

@@ -495,7 +495,7 @@ func TestQueueAccess(t *testing.T) {
 }
 
 // Without yarn.acl.enable groups matter for the access lists of queues only: a request about these asks for the groups
-// of its caller and, if it is an administrator, of the user that it is about. Whoever else calls is not looked up.
+// of its caller and, if it is an administrator, of the user that it is about. Other callers are not looked up.
 func TestQueueAccessLooksUpTwoUsers(t *testing.T) {
 	h := newHouse(t, withFile(t, strings.Replace(people, "yarn.acl.enable=true", "", 1), capacityFile,
 		capacityXML(houseCapacity)))

@@ -47,7 +47,7 @@ validate-model: ## measure cells of real jobs on stock Hadoop that are missing, 
 schedules-by-size: ## mean sojourn times of ten jobs on stock Hadoop under four policies, on an idle machine (an hour)
 	./internal/yarn/schedules-by-size.sh
 
-goals-on-hadoop: ## deadlines met of 20 jobs on stock Hadoop under three policies, four times, on an idle machine (an hour)
+goals-on-hadoop: ## deadlines met of 30 jobs on stock Hadoop under three policies, five times, on an idle machine (two hours)
 	./internal/yarn/goals-on-hadoop.sh
 
 lint: ## formatting, vet, staticcheck, dead code, import arrows and the other rules of the tree

@@ -7,15 +7,56 @@ import (
 	"testing"
 )
 
+// A line is a key that changes at a constant rate.
+type line struct {
+	Value float64 // at the instant From
+	Slope float64 // added each second
+	From  Time
+}
+
+// At returns the key at an instant.
+func (l line) At(at Time) float64 { return l.Value + l.Slope*(at-l.From).Seconds() }
+
+// Compare returns a negative number if l is less than o at an instant, a positive one if l is greater, and else 0. The
+// second result is an instant after that, up to which (excluded) the first stays the same. It is early by what rounding
+// may amount to: where two lines are that close, it is the next nanosecond.
+func (l line) Compare(o line, at Time) (sign int, until Time) {
+	a, b := l.At(at), o.At(at)
+	gap, opens := a-b, l.Slope-o.Slope // opens: by how much gap grows each second
+	switch {
+	case gap < 0:
+		sign, gap, opens = -1, -gap, -opens
+	case gap > 0:
+		sign = 1
+	}
+	if l == o || l.Slope == 0 && o.Slope == 0 {
+		return sign, Never
+	}
+	const rounding = 0x1p-50 // of a sum of a few terms, as a part of them
+	size := func(l line) float64 { return math.Abs(l.Value) + math.Abs(l.Slope*(at-l.From).Seconds()) }
+	gap -= rounding * (size(l) + size(o))
+	opens -= rounding * (math.Abs(l.Slope) + math.Abs(o.Slope))
+	switch {
+	case gap <= 0:
+		return sign, at + 1
+	case opens >= 0:
+		return sign, Never
+	}
+	if wait := gap / -opens * 1e9; wait < float64(Never-at)/2 {
+		return sign, at + max(1, Time(wait))
+	}
+	return sign, Never
+}
+
 // lines are the keys of a Tournament's members; of equals the smaller number is first.
 type lines struct {
 	Tournament
-	keys     []Line
+	keys     []line
 	compared int
 }
 
 func newLines(n int) *lines {
-	l := &lines{keys: make([]Line, n)}
+	l := &lines{keys: make([]line, n)}
 	l.Order = func(a, b int32, at Time) (bool, Time) {
 		l.compared++
 		sign, until := l.keys[a].Compare(l.keys[b], at)
@@ -39,7 +80,7 @@ func TestTournamentFirst(t *testing.T) {
 				l.Remove(i)
 				there[i] = false
 			default:
-				l.keys[i] = Line{float64(r.IntN(8)) * 0.1, slopes[r.IntN(len(slopes))], now}
+				l.keys[i] = line{float64(r.IntN(8)) * 0.1, slopes[r.IntN(len(slopes))], now}
 				l.Set(i)
 				there[i] = true
 			}
@@ -68,8 +109,8 @@ func TestTournamentFirst(t *testing.T) {
 func TestLineCompareHolds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
-		draw := func() Line {
-			return Line{float64(r.IntN(9)) * 0.1, []float64{0, 0.1, 0.3, 1, -1, 1e-9, 1e9}[r.IntN(7)],
+		draw := func() line {
+			return line{float64(r.IntN(9)) * 0.1, []float64{0, 0.1, 0.3, 1, -1, 1e-9, 1e9}[r.IntN(7)],
 				Time(r.IntN(3)) * sec / 3}
 		}
 		a, b, at := draw(), draw(), sec+Time(r.IntN(3))*sec/7
@@ -93,7 +134,7 @@ func TestLineCompareHolds(t *testing.T) {
 func TestTournamentCost(t *testing.T) {
 	l := newLines(1000)
 	for i := range l.keys {
-		l.keys[i] = Line{float64(i * i), 1 / float64(1+i), 0}
+		l.keys[i] = line{float64(i * i), 1 / float64(1+i), 0}
 		l.Set(int32(i))
 	}
 	l.First(0)
@@ -112,9 +153,9 @@ func BenchmarkTournament(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10000} {
 		b.Run(fmt.Sprint("all/members=", n), func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 2))
-			keys := make([]Line, n)
+			keys := make([]line, n)
 			for i := range keys {
-				keys[i] = Line{0, r.Float64(), 0}
+				keys[i] = line{0, r.Float64(), 0}
 			}
 			now := Time(0)
 			for b.Loop() {
@@ -125,16 +166,16 @@ func BenchmarkTournament(b *testing.B) {
 						first = i
 					}
 				}
-				keys[first] = Line{keys[first].At(now), r.Float64(), now}
+				keys[first] = line{keys[first].At(now), r.Float64(), now}
 				j := r.IntN(n)
-				keys[j] = Line{keys[j].At(now), r.Float64(), now}
+				keys[j] = line{keys[j].At(now), r.Float64(), now}
 			}
 		})
 		b.Run(fmt.Sprint("members=", n), func(b *testing.B) {
 			l := newLines(n)
 			r := rand.New(rand.NewPCG(1, 2))
 			for i := range l.keys {
-				l.keys[i] = Line{0, r.Float64(), 0}
+				l.keys[i] = line{0, r.Float64(), 0}
 				l.Set(int32(i))
 			}
 			now := Time(0)
@@ -143,11 +184,11 @@ func BenchmarkTournament(b *testing.B) {
 				now += sec / 1000
 				i, _ := l.First(now)
 				k := &l.keys[i]
-				*k = Line{k.At(now), r.Float64(), now}
+				*k = line{k.At(now), r.Float64(), now}
 				l.Set(i)
 				j := int32(r.IntN(n))
 				k = &l.keys[j]
-				*k = Line{k.At(now), r.Float64(), now}
+				*k = line{k.At(now), r.Float64(), now}
 				l.Set(j)
 			}
 			b.ReportMetric(float64(l.compared)/float64(b.N), "compared/op")

@@ -347,10 +347,8 @@ func (r *Run) shape() Shape {
 	return Shape{len(r.Jobs[0].Tasks[ofMaps]), len(r.Jobs[0].Tasks[ofReduces]), r.Nodes, len(r.Jobs)}
 }
 
-// Predict returns the times of jobs, from submission to end.
-func (l *Learned) Predict(s Shape) (*Prediction, error) { return l.PredictBy(s, Usual()) }
-
-// PredictBy predicts by another form of the model. Reduces are asked for when all maps have ended.
+// PredictBy returns the times of jobs, from submission to end, by a form of the model. Reduces are asked for when all
+// maps have ended.
 func (l *Learned) PredictBy(s Shape, set Settings) (*Prediction, error) {
 	n := Node{Capacity: []float64{l.NodeRoom}, CPUs: l.Cores, Disks: 1}
 	c := Cluster{Nodes: slices.Repeat([]Node{n}, s.Nodes), OneMachine: true, Interference: l.Interference}

@@ -9,7 +9,7 @@ import (
 func runsOf(t *testing.T, truth *Learned, shapes []Shape) (runs []Run) {
 	t.Helper()
 	for _, s := range shapes {
-		p, err := truth.Predict(s)
+		p, err := truth.PredictBy(s, Usual())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,11 +64,11 @@ func TestLearn(t *testing.T) {
 func predicts(t *testing.T, l, truth *Learned, part float64, shapes ...Shape) {
 	t.Helper()
 	for _, s := range shapes {
-		want, err := truth.Predict(s)
+		want, err := truth.PredictBy(s, Usual())
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.Predict(s)
+		got, err := l.PredictBy(s, Usual())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func gridOf(t *testing.T, manager string) string {
 	for _, shape := range [][2]int{{2, 1}, {2, 3}, {6, 1}, {6, 3}} {
 		maps, jobs := shape[0], shape[1]
 		fmt.Fprintf(&b, "cell %s wordcount %d %d %d\n", manager, maps, nodes, jobs)
-		p, err := truth.Predict(predict.Shape{Maps: maps, Reduces: 1, Nodes: nodes, Jobs: jobs})
+		p, err := truth.PredictBy(predict.Shape{Maps: maps, Reduces: 1, Nodes: nodes, Jobs: jobs}, predict.Usual())
 		if err != nil {
 			t.Fatal(err)
 		}

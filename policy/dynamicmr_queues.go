@@ -99,7 +99,7 @@ func (q *slotQueues) turn(c *sched.Queue, k sched.ResourceKind) sched.Key {
 			n = sched.Count{Pending: maps.Pending + reduces.Pending, Running: maps.Running + reduces.Running}
 			least = c.Min[sched.MapSlots] + c.Min[sched.ReduceSlots]
 		}
-		used, demand = int64(n.Running), int64(n.Running+n.Pending)
+		used, demand = int64(n.Running), int64(n.Running)+n.Pending
 	}
 	if used < min(least, demand) {
 		return sched.Key{Class: -1, Value: float64(used) / float64(max(least, 1))}

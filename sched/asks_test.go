@@ -6,6 +6,21 @@ import (
 	"time"
 )
 
+// Tasks that wait in a queue are counted beyond 31 bits: three applications ask for a billion containers each.
+func TestManyTasksWait(t *testing.T) {
+	c := New(Config{Policy: policyFunc(func(*Plan) {})})
+	const most = 1_000_000_000
+	stages := []StageSpec{{Kind: Other, Tasks: -1, PerTask: slots(1, 0)}}
+	for job := JobID(1); job <= 3; job++ {
+		c.Step(c.Now+sec, []Event{{Kind: JobSubmitted, Job: job, Body: &JobSpec{Open: true, Stages: stages}}})
+		c.Step(c.Now+sec, []Event{{Kind: AsksChanged, Job: job, Body: &Asks{Pending: most}}})
+	}
+	root := c.Queues[0]
+	if got := root.Pending(); got != 3*most || root.Demand != slots(3*most, 0) {
+		t.Errorf("%d tasks wait, want %d; the demand is %v", got, 3*most, root.Demand)
+	}
+}
+
 // What an application asks for in one stage moves all its stages in an order whose keys sum over them.
 func TestAsksMoveSiblings(t *testing.T) {
 	x := Index{Key: func(_ *View, st *Stage, _ Time) (Key, bool) {

@@ -262,7 +262,7 @@ func (c *cluster) pend(st *Stage, d int32) {
 	st.waiting += d
 	if st.ready && d != 0 {
 		st.Pending += d
-		c.ledger.climb(st, booking{count: Count{Pending: d}})
+		c.ledger.climb(st, booking{count: Count{Pending: int64(d)}})
 		c.keepNothing(st)
 	}
 	c.ledger.log.touch(st)
@@ -298,6 +298,6 @@ func (c *cluster) readyStage(st *Stage) {
 	}
 	st.ready = ok
 	st.Pending += d
-	c.ledger.climb(st, booking{count: Count{Pending: d}})
+	c.ledger.climb(st, booking{count: Count{Pending: int64(d)}})
 	c.ledger.log.touch(st)
 }

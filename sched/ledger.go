@@ -55,7 +55,7 @@ func (l *ledger) charge(st *Stage, b booking) {
 
 // begin charges what attempt a, which has just started, holds. The parameter pending is that of cluster.start.
 func (l *ledger) begin(a *Attempt, pending int32) {
-	l.charge(a.Stage, booking{l.shapes.list[a.Holds], 1, Count{Pending: -pending, Running: 1, Away: a.away()}})
+	l.charge(a.Stage, booking{l.shapes.list[a.Holds], 1, Count{Pending: int64(-pending), Running: 1, Away: a.away()}})
 }
 
 // An owed booking collects what attempts of one stage (nil: none) give back while they end one after another. The nodes
@@ -94,7 +94,7 @@ func (l *ledger) climb(st *Stage, b booking) {
 		l.accrueUp(leaf)
 	}
 	// Demand is what is held, in the shape b.shape, and what waits, in the stage's own shape.
-	if own, waits := l.shapes.list[st.Shape], int64(b.count.Pending); b.shape == own || b.shape == nil {
+	if own, waits := l.shapes.list[st.Shape], b.count.Pending; b.shape == own || b.shape == nil {
 		raise(leaf, own.parts, b.sign, b.sign+waits)
 	} else {
 		raise(leaf, b.shape.parts, b.sign, b.sign)
@@ -224,7 +224,7 @@ func (l *ledger) carry(j *Job, sign int32) {
 		q.Demand = q.Demand.Add(j.Used.Times(int64(sign)))
 		for _, st := range j.Stages {
 			n := &q.Count[st.Kind%NumKinds]
-			n.Pending += sign * st.Pending
+			n.Pending += int64(sign * st.Pending)
 			n.Running += sign * st.Running
 			n.Away += sign * l.away(st)
 			q.Demand = q.Demand.Add(l.view.Amount(st.Shape).Times(int64(sign * st.Pending)))

@@ -123,7 +123,7 @@ func (p *Plan) LaunchMany(st *Stage, most int32) (started int32) {
 	}
 	if started > 0 {
 		s := c.ledger.shapes.list[st.Shape]
-		c.ledger.charge(st, booking{s, int64(started), Count{Pending: -started, Running: started}})
+		c.ledger.charge(st, booking{s, int64(started), Count{Pending: int64(-started), Running: started}})
 	}
 	return started
 }

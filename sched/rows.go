@@ -37,8 +37,9 @@ type Class struct {
 
 // A Count is the number of tasks of one kind of stage in a queue.
 type Count struct {
-	Pending, Running int32
-	Away             int32 // of Running: holding another shape than their stage's own (slots lent to the other kind)
+	Pending int64 // many jobs together may have more than 31 bits hold
+	Running int32
+	Away    int32 // of Running: holding another shape than their stage's own (slots lent to the other kind)
 }
 
 // A Queue is a named share of the cluster. Each user of a queue is a queue below it, and jobs are in such leaves only.
@@ -66,7 +67,7 @@ type Queue struct {
 func (q *Queue) Weight() float64 { return weightOr1(q.Spec.Weight) }
 
 // Pending returns how many tasks of all kinds wait in the queue.
-func (q *Queue) Pending() (n int32) {
+func (q *Queue) Pending() (n int64) {
 	for _, c := range q.Count {
 		n += c.Pending
 	}

@@ -139,7 +139,8 @@ type jobRow struct {
 	slowdown           float64    // known at the end; 0: not known
 	idle, idleSince    sched.Time // while nothing of it ran, up to idleSince, when the last attempt ended
 	total, done        int32      // tasks; total is -1 where the engine cannot know
-	running, pending   int32
+	running            int32
+	pending            int64
 	attempts, failed   int32 // attempts launched; those among them that failed, were killed or were lost
 	tail               int64 // number of its last attempt
 	stages             []stageRow
@@ -403,7 +404,7 @@ func (b *Board) tasks(id sched.JobID) {
 		return
 	}
 	b.counts.running -= int64(r.running)
-	b.counts.pending -= int64(r.pending)
+	b.counts.pending -= r.pending
 	before := r.running
 	r.total, r.done, r.running, r.pending = 0, 0, 0, 0
 	for i, st := range j.Stages {
@@ -425,7 +426,7 @@ func (b *Board) tasks(id sched.JobID) {
 		r.done += st.Done
 		r.running += st.Running
 		if !j.Ended {
-			r.pending += st.Pending
+			r.pending += int64(st.Pending)
 		}
 	}
 	switch {
@@ -442,7 +443,7 @@ func (b *Board) tasks(id sched.JobID) {
 		r.idleSince = b.now
 	}
 	b.counts.running += int64(r.running)
-	b.counts.pending += int64(r.pending)
+	b.counts.pending += r.pending
 }
 
 func (b *Board) launch(a *sched.Action) {
@@ -574,7 +575,7 @@ func (b *Board) close(e *sched.Event) {
 		served := b.view.Service(j, b.now)
 		r.service, r.use = served.Seconds(b.view.Capacity), &jobUse{served: served, since: b.now}
 	}
-	b.counts.pending -= int64(r.pending)
+	b.counts.pending -= r.pending
 	r.pending = 0
 }
 
@@ -605,17 +606,18 @@ type queueBoard struct {
 
 // A queueRow is a board's row of a queue.
 type queueRow struct {
-	path           string
-	depth          int
-	gone, leaf     bool
-	weight         float64
-	share          float64 // of the cluster, by weight
-	used, demand   float64 // dominant shares of the cluster now
-	min, max       sched.Resources
-	amount         sched.Resources // used now
-	jobs           int32
-	running, pends int32
-	owed           float64 // seconds of the whole cluster lent and not returned; negative: borrowed
+	path         string
+	depth        int
+	gone, leaf   bool
+	weight       float64
+	share        float64 // of the cluster, by weight
+	used, demand float64 // dominant shares of the cluster now
+	min, max     sched.Resources
+	amount       sched.Resources // used now
+	jobs         int32
+	running      int32
+	pends        int64
+	owed         float64 // seconds of the whole cluster lent and not returned; negative: borrowed
 }
 
 // lay makes the list of the queues again, from view v.

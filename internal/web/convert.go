@@ -188,7 +188,7 @@ func (s *boardCopy) queuesAnswer(at sched.Time) *Queues {
 			value := func(curve int) float64 { return s.owed.at(v[curve], at) }
 			row.Used, row.Demand, row.Owed = value(queueUsed), value(queueDemand), value(queueOwed)
 			row.Jobs, row.Running = int32(math.Round(value(queueJobs))), int32(math.Round(value(queueRunning)))
-			row.Pending, row.Amount = int32(math.Round(value(queuePending))), nil
+			row.Pending, row.Amount = int64(math.Round(value(queuePending))), nil
 		}
 		q.Queues = append(q.Queues, row)
 	}

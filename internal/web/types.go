@@ -100,7 +100,7 @@ type Queue struct {
 	Owed    float64          `json:"owed_s"`
 	Jobs    int32            `json:"jobs"`             // unfinished
 	Running int32            `json:"running"`          // attempts
-	Pending int32            `json:"pending"`          // tasks that may start
+	Pending int64            `json:"pending"`          // tasks that may start
 	Mean    float64          `json:"used_mean"`        // mean of used since the run began
 	Asked   float64          `json:"demand_mean"`      // mean of demand since the run began
 	Amount  map[string]int64 `json:"amount,omitempty"` // resources that are used now, by kind
@@ -141,7 +141,7 @@ type Job struct {
 	Tasks    int32    `json:"tasks"`                // -1: the engine cannot know
 	Done     int32    `json:"done"`                 // tasks that succeeded
 	Running  int32    `json:"running"`              // attempts
-	Pending  int32    `json:"pending"`              // tasks that may start
+	Pending  int64    `json:"pending"`              // tasks that may start
 	Size     *float64 `json:"size_s,omitempty"`     // seconds of the whole cluster, as estimated at the submission
 	Service  *float64 `json:"service_s,omitempty"`  // seconds of the whole cluster that an ended job received
 	Priority int32    `json:"priority"`             // larger is more urgent
@@ -287,7 +287,7 @@ type User struct {
 	Waiting    int32 `json:"waiting"`    // unfinished jobs without any attempt yet
 	Failed     int32 `json:"failed"`     // jobs that ended without success
 	Running    int32 `json:"running"`    // attempts
-	Pending    int32 `json:"pending"`    // tasks that may start
+	Pending    int64 `json:"pending"`    // tasks that may start
 	// Used is the amounts that attempts hold now, by kind of resource.
 	Used map[string]int64 `json:"used"`
 	// Received is amounts × seconds that the jobs have held, by kind of resource: MiB-seconds of memory, for example.

@@ -46,7 +46,8 @@ func TestUsers(t *testing.T) {
 	type row struct {
 		user                                                        string
 		hidden                                                      bool
-		jobs, unfinished, waiting, failed, running, pending         int32
+		jobs, unfinished, waiting, failed, running                  int32
+		pending                                                     int64
 		vcores, memory                                              int64
 		vcoreSeconds, memorySeconds, service, meanSojourn, meanWait float64
 	}

@@ -357,13 +357,15 @@ func (p *play) app(queue, name string) string {
 	return id.String()
 }
 
-// actor returns the ApplicationMaster of an application, which has been started.
+// actor returns the ApplicationMaster of an application when it has been started and the ResourceManager knows that:
+// Hadoop's takes the answer of the node later than the ApplicationMaster may end.
 func (p *play) actor(app string) actor {
 	p.t.Helper()
 	for end := time.After(time.Minute); ; {
 		select {
 		case a := <-p.actors:
 			if a.id.Attempt.App.String() == app {
+				p.until("the launch is known", func() bool { return p.report(a.id.Attempt.App).Launched > 0 })
 				return a
 			}
 		case <-end:

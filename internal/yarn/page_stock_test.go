@@ -11,6 +11,7 @@ import (
 // TestStockPage lets a browser look at the page of `sojourn rm` while stock Hadoop counts words on one NodeManager.
 // What the browser must find is in internal/web.
 func TestStockPage(t *testing.T) {
+	whole(t)
 	s := newStock(t)
 	const look = "TestStockHadoopInBrowser"
 	looker := filepath.Join(s.dir, "web.test")

@@ -130,7 +130,7 @@ func (app *application) grant(a *sched.Action) {
 	n.hold(c)
 	c.attempt.containers.put(c)
 	m.count.granted++
-	app.nodes[n] = true
+	n.serve(app)
 	collects(app, n)
 	if c.isMaster() {
 		c.attempt.launch()
@@ -187,6 +187,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 	}
 	for n := range app.nodes {
 		n.apps = append(n.apps, app.id)
+		n.farewell.needed--
 	}
 	clear(app.nodes)
 	m.apps.letGo(app)

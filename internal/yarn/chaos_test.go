@@ -397,6 +397,17 @@ func (w *world) check() {
 	}
 	w.t.Helper()
 	m := w.m
+	for _, n := range m.nodes.list {
+		needed := int32(0)
+		for _, app := range m.apps.list {
+			if app.nodes[n] {
+				needed++
+			}
+		}
+		if needed != n.farewell.needed {
+			w.t.Fatalf("%d applications need node %s, %d are counted", needed, n.name, n.farewell.needed)
+		}
+	}
 	used := map[sched.NodeID]sched.Resources{}
 	for _, c := range m.leases.slots {
 		if c == nil {

@@ -39,7 +39,7 @@ func (n *node) beats() {
 
 // leave removes the node from the core. Its containers are lost.
 func (n *node) leave(to wire.NodeState) {
-	n.m.live.off(n.patience)
+	n.m.live.off(n.farewell.patience)
 	was := n.usable()
 	n.become(to)
 	if was {
@@ -90,10 +90,14 @@ func (n *node) resize(to wire.Resource) {
 
 // idle reports whether the node is not needed any more: no container runs there, and no application that lives had one
 // there. Such an application may still read what its containers have left, as reduces read the output of maps.
-// O(applications).
-func (n *node) idle() bool {
-	return len(n.containers) == 0 &&
-		!slices.ContainsFunc(n.m.apps.list, func(app *application) bool { return app.nodes[n] })
+func (n *node) idle() bool { return len(n.containers) == 0 && n.farewell.needed == 0 }
+
+// serve notes that an application has had a container on the node.
+func (n *node) serve(app *application) {
+	if !app.nodes[n] {
+		app.nodes[n] = true
+		n.farewell.needed++
+	}
 }
 
 // decommission decommissions the node: at once, or gracefully if patience is above zero. Then the node ends when it is
@@ -106,8 +110,8 @@ func (n *node) decommission(patience time.Duration) {
 	case n.state == wire.NodeUnhealthy: // no container runs there
 		n.gone(wire.NodeDecommissioned)
 	default:
-		n.m.live.off(n.patience)
-		n.patience = n.m.live.at(n.m.now.Add(patience), func() { n.gone(wire.NodeDecommissioned) })
+		n.m.live.off(n.farewell.patience)
+		n.farewell.patience = n.m.live.at(n.m.now.Add(patience), func() { n.gone(wire.NodeDecommissioned) })
 		if n.state == wire.NodeDecommissioning {
 			return
 		}
@@ -119,7 +123,7 @@ func (n *node) decommission(patience time.Duration) {
 
 // recommission cancels the graceful decommission of the node.
 func (n *node) recommission() {
-	n.m.live.off(n.patience)
+	n.m.live.off(n.farewell.patience)
 	n.become(wire.NodeRunning)
 	n.offer()
 	n.m.nodes.changes(n)

@@ -273,7 +273,7 @@ func (n *node) find(q *wire.RegisterNodeRequest) {
 			c.waits.leave()
 			c.node = n
 			n.hold(c)
-			c.attempt.app.nodes[n] = true
+			n.serve(c.attempt.app)
 			if s.State != wire.ContainerComplete {
 				c.found(0)
 			}
@@ -329,7 +329,7 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 	of.containers.put(c)
 	c.state = running
 	n.hold(c)
-	app.nodes[n] = true
+	n.serve(app)
 	c.found(stage)
 	return c
 }

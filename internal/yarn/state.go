@@ -105,8 +105,8 @@ type node struct {
 	heard        time.Time    // its last heartbeat or registration
 	quiet        *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
 	launches     launches
-	registration int32  // number of its latest, from 1: tokens of earlier ones are not valid
-	patience     *alarm // the latest end of a graceful decommission
+	registration int32 // number of its latest, from 1: tokens of earlier ones are not valid
+	farewell     farewell
 	doing        doing
 
 	containers []*container            // that have not ended, in no order
@@ -124,6 +124,12 @@ type newSizes struct {
 type launches struct {
 	failures int32 // in a row
 	shunned  aged  // set while no ApplicationMaster is started there
+}
+
+// farewell says when a node that is decommissioned gracefully may leave.
+type farewell struct {
+	patience *alarm // the latest end
+	needed   int32  // applications that live and had a container there
 }
 
 // doing is a node's last report of its health and its use.

@@ -235,7 +235,7 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	for _, id := range q.Apps {
 		switch app := n.m.apps.byID[id]; {
 		case app != nil && !app.over:
-			app.nodes[n] = true
+			n.serve(app)
 		case len(n.apps) < mostUnknown:
 			n.apps = append(n.apps, id)
 		}

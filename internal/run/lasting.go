@@ -64,7 +64,7 @@ func (s *state) recall(path string, of policy.Lasting, failed func(error)) error
 				path, err)
 			if failed != nil { // a server starts all the same: a loss of power may have left an empty file
 				failed(err)
-				err = os.Rename(path, path+".damaged")
+				_, err = safefile.SetAside(path)
 			}
 		}
 	}

@@ -147,7 +147,7 @@ func TestServerStartsWithDamagedDebts(t *testing.T) {
 				t.Errorf("%q, start %d: told %v", text, start+1, told)
 			}
 		}
-		if was, err := os.ReadFile(path + ".damaged"); err != nil || string(was) != text {
+		if was, err := os.ReadFile(path + ".damaged-1"); err != nil || string(was) != text {
 			t.Errorf("%q was set aside as %q, %v", text, was, err)
 		}
 	}

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
@@ -130,7 +130,7 @@ func (s *Setup) estimate(o *Opened) error {
 		o.learned, err = openHistory(s.History, card.Keeps, l)
 		if errors.Is(err, errDamaged) && s.Unsaved != nil { // a server starts all the same
 			s.Unsaved(fmt.Errorf("--history %w", err))
-			if err = os.Rename(s.History, s.History+".damaged"); err == nil {
+			if _, err = safefile.SetAside(s.History); err == nil {
 				o.learned, err = openHistory(s.History, card.Keeps, l)
 			}
 		}

@@ -157,3 +157,13 @@ func OpenLocked(path string, perm fs.FileMode) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// SetAside renames a damaged file to a name that no file has, and returns that name: what was set aside before stays.
+func SetAside(path string) (string, error) {
+	for i := 1; ; i++ {
+		to := fmt.Sprintf("%s.damaged-%d", path, i)
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			return to, os.Rename(path, to)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -16,6 +15,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterr "go.etcd.io/bbolt/errors"
+
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
 // schema is the version of what is stored. A newer one is refused, and an older one is read and then called by this
@@ -42,7 +43,7 @@ func Open(path string, failed func(error)) (*Opened, error) {
 	db, found, err := read(path)
 	o := &Opened{Values: found}
 	if d := (*damage)(nil); errors.As(err, &d) {
-		if o.Aside, err = setAside(path); err != nil {
+		if o.Aside, err = safefile.SetAside(path); err != nil {
 			return nil, fmt.Errorf("set a damaged file aside: %w", err)
 		}
 		o.Damage = d.err
@@ -168,16 +169,6 @@ func twice(tx *bolt.Tx) (err error) {
 		}
 	}
 	return err
-}
-
-// setAside gives a file a name that no file has.
-func setAside(path string) (string, error) {
-	for i := 1; ; i++ {
-		to := fmt.Sprintf("%s.damaged-%d", path, i)
-		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
-			return to, os.Rename(path, to)
-		}
-	}
 }
 
 // A file keeps values in one transaction a batch.

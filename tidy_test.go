@@ -35,12 +35,13 @@ var arrows = map[string][]string{
 	"policy":       {"theory", "sched", "spelling", "priority"},
 	"outlook":      {"sched"},
 	"record":       {"sched", "chart", "theory", "workload", "outlook", "spelling"}, // loans are theory's
-	"unpack":       {},
+	"resident":     {},
+	"unpack":       {"resident"},
 	"workload":     {"sched", "unpack", "jobhistory", "spelling", "splitmix"},
 	"joblog":       {"sched"},
 	"sim":          {"sched", "workload", "theory", "priority", "spelling"},           // a sample is theory's
 	"mr":           {"sched", "theory", "spelling", "splitmix", "joblog", "safefile"}, // no policy or record
-	"yarn":         {"sched", "outlook", "safefile"},
+	"yarn":         {"sched", "outlook", "safefile", "resident"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
 	"submit":       {"sched", "theory", "model", "workload", "mr", "safefile"},  // a cluster runs the jobs

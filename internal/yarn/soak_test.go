@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/resident"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -315,16 +316,11 @@ func (s *soak) halfFrames() {
 // peakOf returns how much memory a process has had resident at most, in MB.
 func peakOf(t *testing.T, process int) float64 {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", process))
+	peak, err := resident.Peak(process)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, ok := strings.Cut(string(text), "VmHWM:")
-	var kib float64
-	if _, err := fmt.Sscan(after, &kib); err != nil || !ok {
-		t.Fatalf("no VmHWM: %v", err)
-	}
-	return kib * 1024 / 1e6
+	return float64(peak) / 1e6
 }
 
 // flat fails the test if the lives of the second half had much more memory than those of the first.

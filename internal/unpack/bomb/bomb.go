@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/resident"
 )
 
 // Most is how much memory in bytes a reader may take to refuse a bomb, the process of the test included.
@@ -31,10 +33,10 @@ func Within(t *testing.T, f func(t *testing.T)) {
 	if os.Getenv(marker) == t.Name() {
 		go guard()
 		f(t)
-		if kib, err := peak(); err != nil {
+		if peak, err := resident.Peak(os.Getpid()); err != nil {
 			t.Error(err)
-		} else if kib<<10 > Most && !raceDetector {
-			t.Errorf("took %d MiB of memory, must be at most %d", kib>>10, int64(Most)>>20)
+		} else if peak > Most && !raceDetector {
+			t.Errorf("took %d MiB of memory, must be at most %d", peak>>20, int64(Most)>>20)
 		}
 		return
 	}
@@ -55,20 +57,6 @@ func Within(t *testing.T, f func(t *testing.T)) {
 	if !bytes.Contains(out.Bytes(), []byte("--- PASS: "+t.Name())) {
 		t.Errorf("the child process did not run the test:\n%s", out.Bytes())
 	}
-}
-
-// peak returns the most memory in KiB that was resident in this program so far. What the kernel tells a parent of its
-// child (Maxrss) is at least what the parent had when it started the child.
-func peak() (kib int64, err error) {
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, err
-	}
-	_, after, _ := strings.Cut(string(text), "VmHWM:")
-	if _, err := fmt.Sscan(after, &kib); err != nil {
-		return 0, fmt.Errorf("/proc/self/status: VmHWM: %w", err)
-	}
-	return kib, nil
 }
 
 // guard ends the process when it has mapped several times what it may.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/resident"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 )
 
@@ -180,7 +181,9 @@ func Run(ctx context.Context, options Options) (*Result, error) {
 		err = cause
 	}
 	if err == nil && c.o.Process > 0 {
-		r.PeakMB, err = peakMemory(c.o.Process)
+		var peak int64
+		peak, err = resident.Peak(c.o.Process)
+		r.PeakMB = float64(peak) / 1e6
 	}
 	return r, err
 }

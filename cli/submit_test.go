@@ -324,6 +324,7 @@ func TestSubmitRefuses(t *testing.T) {
 	writeTo(t, "sim.yaml", "jobs: [{name: a, maps: {count: 1, time: 1s}}]\n")
 	writeTo(t, "twice.yaml", "jobs: [{name: a, job: sort, input: [x], output: o}, {name: b, job: sort, input: [x], "+
 		"output: o/}]\n")
+	writeTo(t, "lib/twice.yaml", "")
 	for _, one := range []struct{ args, want string }{
 		{"", "submit what?"},
 		{"nosuch", "no file of that name"},
@@ -344,6 +345,7 @@ func TestSubmitRefuses(t *testing.T) {
 		{"--jar sim.yaml --input text -- {input} {output}", "say by --output"},
 		{"wordcount --input text --output o --file nosuch", "stat nosuch"},
 		{"wordcount --input text --output o --file sim.yaml,twice.yaml", "a flag of its own"},
+		{"wordcount --input text --output o --file twice.yaml --file lib/twice.yaml", "rename one"},
 		{"wordcount --input text --output o --binary nosuch", "stat nosuch"},
 		{"wordcount --input text --input= --output o", "no name"},
 		{"wordcount --input text --output o --rm host:8088", "http://host:8088"},

@@ -113,7 +113,8 @@ func (s *Submitter) Check(j *Job) error {
 	return errors.Join(checkFiles(append(o.files, j.Files...)), s.checkSample(j))
 }
 
-// checkFiles refuses files that Hadoop cannot ship: those that are not there, and those whose names are no addresses.
+// checkFiles refuses files that Hadoop cannot ship: those that are not there, those whose names are no addresses, and
+// two of one name.
 func checkFiles(files []string) error {
 	for _, file := range files {
 		path, _, _ := strings.Cut(file, "#")
@@ -128,7 +129,7 @@ func checkFiles(files []string) error {
 			return fmt.Errorf("file to ship: %w", err)
 		}
 	}
-	return nil
+	return sameNames(files)
 }
 
 // checkSample refuses to sample what has no input to sample.

@@ -35,7 +35,8 @@ func loopWordCount(in, out string, workers int) error {
 	return writeCounts(out, text, lists)
 }
 
-// mapFile maps a file for reading, until the process ends.
+// mapFile maps a file for reading, until the process ends. It refuses an empty file, and one of 2^40 bytes or more,
+// whose offsets do not fit into a loopSlot.
 func mapFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -323,6 +324,7 @@ func sorted(text []byte, words []loopSlot) []loopSlot {
 	return list
 }
 
+// compareWords orders words byte by byte: mostly by the first eight, without a look at the text.
 func compareWords(text []byte, x, y *loopSlot) int {
 	if x.a != y.a {
 		if bits.ReverseBytes64(x.a) < bits.ReverseBytes64(y.a) {

@@ -171,7 +171,9 @@ func (f *costFlags) register(c *cobra.Command) {
 		"that give bytes")
 }
 
-// read returns the costs, and how a trace's jobs become tasks on a cluster.
+// read returns the simulator's costs, and the options by which a trace's jobs become tasks on cluster c, which it does
+// not change. Errors are the user's: flags that contradict each other or are out of range, or a cluster without room
+// for reduces. Masters are added by addMasters.
 func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.Options, error) {
 	costs, o := f.costs, c.Options()
 	if len(f.rates) != len(costs.Reading.Rates) {
@@ -276,6 +278,8 @@ type simRun struct {
 	predictions []run.Prediction
 }
 
+// run simulates the workload under each policy, and prints the results; with several seeds repeat does both. The
+// error of a policy leaves the results of the others standing, and is returned after they are printed.
 func (f *simFlags) run(ctx context.Context, a *app) error {
 	if err := f.checkNumbers(); err != nil {
 		return err

@@ -19,9 +19,11 @@ const (
 	sampleBytes  = 256 << 20 // that their keys may take
 )
 
-// Cut must be called with all splits before the first attempt. For a job with TotalOrder and more than one part, it
-// finds the keys at which the parts of the output begin: it samples the keys that Map emits for the beginnings of some
-// splits, which are evenly spread. Splits with a pipe are not sampled, because the map could not read the sample again.
+// Cut must be called for every job, with all splits, before the first attempt: it notes how many splits there are, and
+// their bytes. For a job with TotalOrder and more than one part, it also finds the keys at which the parts of the
+// output begin. It samples the keys that Map emits for the first MiB of up to 32 splits, which are evenly spread: Map
+// sees these records once more. Splits with a pipe are not sampled, because the map could not read the sample again.
+// Without any keys everything goes into the first part. An error is that of Map, of the input, or of ctx.
 func (r *Run) Cut(ctx context.Context, splits []input.Split) error {
 	r.maps, r.input = len(splits), 0
 	for i := range splits {
@@ -94,6 +96,7 @@ type sampler struct {
 	bytes       int // of keys
 }
 
+// take is called with each key that Map emits, and keeps copies of some.
 func (s *sampler) take(key []byte) {
 	if s.seen%s.every == 0 {
 		s.keys = append(s.keys, bytes.Clone(key))
@@ -119,6 +122,8 @@ type cuts struct {
 	prefixes []uint64 // of what follows
 }
 
+// newCuts chooses the keys at which so many parts begin, from a sample in order o: each part gets about as many keys of
+// the sample. Cuts may be equal; then the parts between them stay empty. Without a sample there are no cuts.
 func newCuts(sorted [][]byte, parts int, o ordering) *cuts {
 	c := &cuts{ordering: o}
 	for p := 1; p < parts && len(sorted) > 0; p++ {

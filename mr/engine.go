@@ -542,6 +542,8 @@ func (e *engine) submit() {
 	e.planned = e.planned[:0]
 }
 
+// submitJob adds the event that tells the core of a planned job. A job that could not be planned, or that no node could
+// hold, is closed as failed instead; it has used an id up, too.
 func (e *engine) submitJob(p plannedJob) {
 	e.planning--
 	e.newest++

@@ -146,6 +146,8 @@ type pastStage struct {
 
 func (p *past) Attach(v *sched.View) { p.view = v }
 
+// Record implements sched.Recorder. It notes what a Step says of the jobs that are kept. The view is that after the
+// Step, in which the attempts that ended are still there.
 func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
 	p.step++
 	for i := range events {
@@ -192,6 +194,7 @@ func (p *past) Record(now sched.Time, events []sched.Event, actions []sched.Acti
 	}
 }
 
+// submit begins to keep a job. A probe is not kept as a job: what it does goes to the job that it probes.
 func (p *past) submit(now sched.Time, e *sched.Event) {
 	spec := e.Body.(*sched.JobSpec)
 	if spec.Probes != 0 {
@@ -444,7 +447,9 @@ func (p *past) yield(yield func(*workload.Past, error) bool, all bool) bool {
 	return true
 }
 
-// finish fills in what is not known.
+// finish makes the result of a job that is over, and fills in what is not known: the times of tasks without a
+// success, and, of stages with unknown tasks, how many there are and what they start after. It must be called only
+// once.
 func (j *pastJob) finish() *workload.Past {
 	spec := *j.spec
 	spec.Submit, spec.Open, spec.Payload, spec.Stages = j.at, false, nil, make([]sched.StageSpec, len(j.stages))
@@ -508,7 +513,8 @@ func (j *pastJob) parted(times [][]sched.Time) {
 	}
 }
 
-// inOrder sorts the times of a stage with unknown tasks by launch.
+// inOrder sorts the times of a stage with unknown tasks, which are in order of end, by launch: so the first task is the
+// one that was launched first. It leaves st.order as it is, so it must be called only once.
 func (st *pastStage) inOrder() {
 	type launch struct {
 		serial uint64

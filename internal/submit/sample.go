@@ -102,6 +102,8 @@ func parseListing(text []byte, named []string) (files []inputFile, err error) {
 	return files, nil
 }
 
+// hidden reports whether Hadoop's jobs pass over a file: a part of its path begins with '_' or '.', and no input in
+// named contains that part.
 func hidden(name string, named []string) bool {
 	for word := range strings.SplitSeq(name, "/") {
 		if (strings.HasPrefix(word, "_") || strings.HasPrefix(word, ".")) && word != "." && word != ".." &&
@@ -156,8 +158,10 @@ func splitsOf(f *inputFile, split int64) int {
 	return max(1, int(math.Ceil(float64(f.bytes)/float64(split)-(splitSlop-1))))
 }
 
-// prepare makes the cut points of a job and runs its sample, as far as the job needs them. clean removes temporary
-// files; it is never nil.
+// prepare makes the cut points of a job and runs its sample, as far as the job needs them. It returns the file of the
+// cut points and the predicted size for the job's tag, and sets w.done.Sample. A sample that fails is a note and no
+// error, unless its application may still run (errLeft). A sample that ctx ends is no error either: the caller looks at
+// ctx. clean removes the file of the cut points from this machine, and is never nil; the sample has removed its own.
 func (s *Submitter) prepare(ctx context.Context, w *work, in inputs) (z sizing, clean func(), err error) {
 	clean = func() {}
 	if s.wantsCuts(w.job) {
@@ -177,7 +181,7 @@ func (s *Submitter) prepare(ctx context.Context, w *work, in inputs) (z sizing, 
 	case ctx.Err() != nil:
 	case err != nil:
 		s.note(w, "it is submitted without a size: %v", err)
-	case sampled != nil:
+	default:
 		w.done.Sample = sampled
 		z.size = sampled.Predicted.String()
 	}
@@ -262,7 +266,7 @@ type Sampled struct {
 	of        facts
 }
 
-// sample runs a sample of a job and predicts the job's size. It returns nil if there is nothing to sample.
+// sample runs a sample of a job and predicts the job's size. It is an error if the sample would be all of the input.
 func (s *Submitter) sample(ctx context.Context, w *work, in inputs) (_ *Sampled, err error) {
 	p := &w.job.Program
 	pieces := s.Sampling.draw(in, splitOf(p), w.job.Jar != nil || p.Job == "" && formatted(p.Conf), w.index)

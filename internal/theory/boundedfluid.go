@@ -18,11 +18,14 @@ type orderedServer struct {
 	jobs     []BoundedJob
 	ranked   bool
 
-	virtual            VirtualCluster
-	came               []bool
-	left, end          []float64
-	has, vleft, vrates []float64
-	depleted           []float64 // when a job had nothing left in the virtual cluster; +Inf: it has
+	// By job:
+	came          []bool
+	left, end     []float64 // work that it lacks; when it was done, +Inf: it is not
+	has           []float64 // the capacity that it gets now
+	vleft, vrates []float64 // in the virtual cluster: work left, and the capacity that it gets
+	depleted      []float64 // when it had nothing left in the virtual cluster; +Inf: it has
+
+	virtual VirtualCluster
 }
 
 // BoundedFluid returns when each job is done when a divisible server gives each job the share that one-pass sharing
@@ -67,7 +70,7 @@ func (s *orderedServer) arrive(now float64) {
 	slices.SortFunc(s.virtual.Jobs, func(a, b VirtualJob) int { return int(a.ID - b.ID) })
 }
 
-// share divides the capacity, virtually and really.
+// share divides the capacity among the jobs that have come: it sets vrates in the virtual cluster, and has really.
 func (s *orderedServer) share() {
 	n := len(s.jobs)
 	s.virtual.Share(Pair{s.capacity}, false)
@@ -101,7 +104,8 @@ func (s *orderedServer) share() {
 	}
 }
 
-// next returns the next instant at which shares or ranks change; +Inf: there is none.
+// next returns the first instant after now at which shares or ranks change: a job comes, is done, or has nothing left
+// in the virtual cluster, or, ranked, overtakes another one there. +Inf: there is none.
 func (s *orderedServer) next(now float64) float64 {
 	next := math.Inf(1)
 	for i, j := range s.jobs {
@@ -123,7 +127,9 @@ func (s *orderedServer) next(now float64) float64 {
 	return next
 }
 
-// serve serves until an instant.
+// serve moves the server, and the virtual cluster, from now to next. It takes the work that jobs get in that time off
+// what they lack, and notes the jobs that are done at next. Shares must not change between the two instants. An
+// infinite next does nothing.
 func (s *orderedServer) serve(now, next float64) {
 	if math.IsInf(next, 1) {
 		return

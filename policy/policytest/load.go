@@ -155,7 +155,8 @@ func (s *Setup) drawSizes(seed uint64, scale sched.Time) {
 }
 
 // drawForecast draws what the policy is told of the room to come, in two of three setups: amounts, or parts of what the
-// nodes have altogether, once or day after day. It ignores what the nodes will offer, so the forecast is wrong.
+// nodes have altogether, once or day after day. It ignores what the nodes will offer, so the forecast is wrong. Times
+// are multiples of 100 ms times scale, as in RandomSetup: scale 2 doubles them and changes nothing else.
 func (s *Setup) drawForecast(seed uint64, scale sched.Time) {
 	r, unit := rand.New(rand.NewPCG(seed, 0xf0ca)), 100*time.Millisecond*scale
 	if r.IntN(3) == 0 {
@@ -202,6 +203,8 @@ func (s *Setup) lostAt(n sched.NodeID, at, unit sched.Time) bool {
 	return false
 }
 
+// randomQueues draws the two queues a and b, and x and y below b, with their policies, shares and limits; nil, in one
+// of three setups: none are configured.
 func randomQueues(r *rand.Rand, containers bool) []*sched.QueueSpec {
 	if r.IntN(3) == 0 {
 		return nil
@@ -235,6 +238,8 @@ type jobKind struct {
 	unit       sched.Time
 }
 
+// randomJob draws the i-th job: 1 to 12 maps, and in half of the jobs 1 to 5 reduces, with their sizes, usual times,
+// places of input and terms. Names repeat every four jobs, so that estimators see jobs again.
 func randomJob(r *rand.Rand, i int, kind jobKind) *sched.JobSpec {
 	nodes, containers, unit := kind.nodes, kind.containers, kind.unit
 	j := &sched.JobSpec{

@@ -74,8 +74,9 @@ type heap []int
 // Plan gives slots to jobs until no job needs more or nothing is free (docs/spec/hardware.md, 2.5). The next slot
 // goes to the job with the largest norm: what it still needs, in the slots that it would have to take. The slot
 // comes from the first pool of the job's order that has one free. spread makes jobs with small speedups leave the
-// accelerated pool to jobs with large ones that spill over. The cost is O(S log n + n) for S slots and n jobs,
-// and O(n) for each of at most 64 recomputations a pool.
+// accelerated pool to jobs with large ones that spill over. Plan changes neither slots nor jobs. The cost is
+// O(S log n + n) for S slots and n jobs, and O(n) for each of at most 64 recomputations a pool. spread adds O(n)
+// for each job that holds accelerated slots and for each slot that changes hands.
 func Plan(slots []int, jobs []Job, spread bool) Grants {
 	p := &planner{jobs: jobs, free: append([]int(nil), slots...)}
 	p.out = Grants{pools: len(slots), slots: make([]int, len(slots)*len(jobs)), Rest: make([]float64, len(jobs))}

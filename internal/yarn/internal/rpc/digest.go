@@ -177,7 +177,8 @@ func parseDigest(b []byte) (map[string]string, error) {
 	return values, nil
 }
 
-// digestValue splits a value from what follows its comma.
+// digestValue reads the value that s begins with, up to a comma or in quotes. It returns the value without
+// its quotes and their backslashes, and what follows the comma. ok is false if a quoted value does not end.
 func digestValue(s string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		value, rest, _ = strings.Cut(s, ",")

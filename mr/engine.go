@@ -195,10 +195,12 @@ func (e *engine) follow(ctx context.Context) (end func()) {
 	return func() { cancel(); <-done }
 }
 
+// busy reports whether a job is yet to arrive, to be planned, to end or to be closed.
 func (e *engine) busy() bool {
 	return len(e.arriving) > 0 || e.planning > 0 || len(e.jobs) > 0 || e.closing > 0
 }
 
+// now returns the time since the clock of the run started.
 func (e *engine) now() sched.Time { return time.Since(e.start) }
 
 // turn collects what has happened since the last turn as events, and calls step for this instant.
@@ -485,8 +487,9 @@ type arrival struct {
 	ahead []sched.StageSpec // its first stages, where they could be planned before the clock starts
 }
 
-// planAhead plans the jobs whose input exists before the clock starts, as Hadoop's client cuts splits before it
-// submits. Jobs that read what earlier jobs write are planned when they arrive, and errors in them are reported then.
+// planAhead gets the first stages of jobs before the clock starts, as Hadoop's client cuts splits before it submits: so
+// that time does not count. It takes all jobs but those marked Late, one a processor at a time, and returns when all
+// are done. An error is dropped: arrive asks the job for its stages again, and reports the error if it is still there.
 func (e *engine) planAhead(ctx context.Context) {
 	var wg sync.WaitGroup
 	workers := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -542,8 +545,8 @@ func (e *engine) submit() {
 	e.planned = e.planned[:0]
 }
 
-// submitJob adds the event that tells the core of a planned job. A job that could not be planned, or that no node could
-// hold, is closed as failed instead; it has used an id up, too.
+// submitJob adds the event that submits job p under the next ID. If the job cannot run, because planning failed or no
+// node holds its tasks, it uses up an ID, and is closed as failed.
 func (e *engine) submitJob(p plannedJob) {
 	e.planning--
 	e.newest++
@@ -565,6 +568,7 @@ func (e *engine) submitJob(p plannedJob) {
 	e.events = append(e.events, sched.Event{Kind: sched.JobSubmitted, Job: j.id, Body: &spec})
 }
 
+// jobEnded notes that the core has ended a job, with success or not, and closes the job if nothing of it runs any more.
 func (e *engine) jobEnded(v *sched.Event) {
 	j := e.jobs[v.Job]
 	j.ended, j.outcome = true, v.Outcome

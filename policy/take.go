@@ -194,8 +194,10 @@ func unreserve(p *sched.Plan, c promise) bool {
 	return n.Reserved == c.Stage && p.Reserve(nil, n)
 }
 
-// release frees the nodes whose attempts have all left and which the stage to which they are promised does not use,
-// although it may. It bars these stages from these nodes, and reports whether it freed any.
+// release drops the promises that came to nothing. The attempts have left, the node is open, so that tasks may start on
+// it now (under heartbeats: it has just reported), and still the stage has not started there. Such a node is free for
+// all again, and is not promised to this stage any more while the stage's job lasts (Barred). Call it when settle has
+// nothing more to do and the stages have been offered the room. It reports whether it freed a node.
 func (t *taker) release(p *sched.Plan) (freed bool) {
 	for _, c := range t.Promises {
 		if leaving(p, c) {
@@ -438,6 +440,7 @@ func (t *taker) last(p *sched.Plan, kind int) *sched.Stage {
 	return last
 }
 
+// leave kills or suspends attempt a, as the mode says, and reports whether the plan accepts that.
 func (t *taker) leave(p *sched.Plan, a *sched.Attempt) bool {
 	if t.mode == kill {
 		return p.Kill(a, 0)
@@ -534,7 +537,7 @@ type promiseCount struct {
 
 type nodePromises struct {
 	promises int32
-	leaving  bool // scratch
+	leaving  bool // scratch of release
 }
 
 // count makes the counts anew if they are not of promises, as after a restart.
@@ -552,6 +555,7 @@ func (c *promiseCount) count(p *sched.Plan, promises []promise) {
 	}
 }
 
+// add changes the number of promises on the node of x by n.
 func (c *promiseCount) add(x promise, n int) {
 	c.nodes[x.Node].promises += int32(n)
 	c.counts += n

@@ -8,7 +8,7 @@ import (
 // A taskSet is the tasks of a stage that may be started: first those that must run again, then those never started. Of
 // the latter those nearest their input come first, where the stage has places.
 type taskSet struct {
-	next     int32           // no task from 1 to next was never started
+	next     int32           // each task from 1 to next was started at least once
 	again    []int32         // to run again; the last is the next
 	taken    []uint64        // tasks above next that were started, by bit; nil: none
 	near     *places         // nil until needed
@@ -17,10 +17,12 @@ type taskSet struct {
 	ran      []NodeID        // by task-1: where its output is; nil where no stage needs it
 }
 
+// isTaken reports whether a task above next has been started.
 func (t *taskSet) isTaken(task int32) bool {
 	return t.taken != nil && t.taken[task>>6]>>(task&63)&1 != 0
 }
 
+// mark notes that a task of st above next has been started.
 func (t *taskSet) mark(st *Stage, task int32) {
 	if t.taken == nil {
 		t.taken = make([]uint64, st.Total>>6+1)
@@ -28,7 +30,10 @@ func (t *taskSet) mark(st *Stage, task int32) {
 	t.taken[task>>6] |= 1 << (task & 63)
 }
 
-// take removes and returns the task to start on n; 0 where the engine chooses.
+// take removes the task that is to start on n, and returns its number, which counts from 1. Tasks that must run again
+// come first, wherever their input is. Then come those with input on n, those with input in the rack of n, and the
+// others, the lowest number first. If the engine chooses the task, take returns 0, and updates the wishes.
+// The caller makes sure that a task is pending.
 func (t *taskSet) take(c *cluster, st *Stage, n *Node) int32 {
 	if k := len(t.again); k > 0 {
 		task := t.again[k-1]
@@ -188,6 +193,8 @@ func (t *taskSet) firstOpen(c *cluster, ok func(*Node) bool) (first *Node) {
 	return first
 }
 
+// index returns the tasks of st by the places of their input. It builds the lists, in O(copies of input), when they are
+// needed for the first time, and anew when the layout of nodes has changed.
 func (t *taskSet) index(c *cluster, st *Stage) *places {
 	if t.near == nil {
 		t.near = &places{}
@@ -338,6 +345,7 @@ func (b *tasksBy) head(t *taskSet, l *taskList) int32 {
 	return 0
 }
 
+// nearest returns the lowest task never started that has input on n, else in the rack of n; 0: there is none.
 func (p *places) nearest(t *taskSet, n *Node) (int32, Locality) {
 	if task := p.byNode.first(t, int32(n.ID)); task != 0 {
 		return task, NodeLocal
@@ -366,6 +374,8 @@ func (o output) needed(n NodeID) bool {
 	return o.stage.ID == o.id && o.stage.alive && o.stage.tasks.ran != nil && o.stage.tasks.ran[o.task-1] == n
 }
 
+// add notes that the output of a task of st is on n. When the list has doubled it drops the outputs that no stage needs
+// any more, so that add is O(1) on average.
 func (o *outputs) add(n NodeID, st *Stage, task int32) {
 	if len(o.list) >= o.trim {
 		o.list = slices.DeleteFunc(o.list, func(x output) bool { return !x.needed(n) })

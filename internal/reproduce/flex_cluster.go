@@ -55,8 +55,10 @@ func (l flexLoad) alone(c *workload.Cluster) float64 {
 // Mean times of tasks, in seconds.
 const flexMapTime, flexReduceTime = 20, 60
 
-// draw draws jobs in order of arrival. Sizes are evenly spread on a logarithmic scale; tasks take 20 s and 60 s, a
-// tenth each way, and there is a reduce for ten maps.
+// draw returns the jobs of l, in order of arrival. Their sizes are the same for each seed: evenly spaced on a
+// logarithmic scale, l.maps together, and a reduce for ten maps. The seed draws the order of the jobs, the time between
+// arrivals (exponential) and the times of tasks: 20 s a map and 60 s a reduce, each up to a tenth shorter or longer.
+// Minima are equal parts of the slots of c that l.slack leaves, at least one slot of each kind for each job.
 func (l flexLoad) draw(seed uint64, c *workload.Cluster) (jobs []*sched.JobSpec) {
 	chance := workload.NewChance(seed).With(0xf1e)
 	capacity := c.Capacity()
@@ -189,6 +191,7 @@ const flexHow = "The policy `" + flexPrototype + "`, as the prototype was, besid
 	"Jobs have 14,000 maps together, of 20 s, and a reduce of 60 s for ten maps; reduces start when 5 % of the " +
 	"maps are done. A trial is a seed of the order of arrival and of the task times."
 
+// flexMinima returns the part that varies which part of the slots the minima leave.
 func flexMinima() Part {
 	var points []flexPoint
 	for _, slack := range []float64{0.15, 0.35, 0.55, 0.75, 0.95} {
@@ -210,6 +213,7 @@ func flexMinima() Part {
 // flexFew is a part of the work with which jobs hardly meet.
 const flexFew = 0.3
 
+// flexArrivals returns the part that varies the time between arrivals, and with it the load.
 func flexArrivals() Part {
 	var points []flexPoint
 	c := flexHosts()
@@ -249,6 +253,7 @@ func flexArrivals() Part {
 		"rows further down have half as many maps, and three tenths."}, "flex-cluster-arrivals", points)
 }
 
+// flexSpread returns the part that varies how much the sizes of jobs differ.
 func flexSpread() Part {
 	var points []flexPoint
 	for _, spread := range []float64{0, 1, 2, 3, 4} {
@@ -285,6 +290,8 @@ var flexHolders = []string{
 	"fair", flexPrototype, flexPrototype + ",reduces=late", "flex", "flex:reduces=late",
 }
 
+// flexHoarding returns the part in which the largest job comes first, and its reduces take all reduce slots before its
+// maps are done.
 func flexHoarding() Part {
 	waits := []struct {
 		name    string
@@ -355,6 +362,7 @@ func flexHoarding() Part {
 	return p
 }
 
+// flexMany returns the part in which more than ten jobs share the cluster.
 func flexMany() Part {
 	var points []flexPoint
 	for _, n := range []int{20, 40} {
@@ -405,6 +413,8 @@ var flexKnown = []struct{ name, estimator string }{
 // flexMeasures are what is compared on a day; less is better.
 var flexMeasures = []string{"mean response", "mean stretch", "mean tardiness", "late jobs"}
 
+// flexDay returns the part that runs Facebook's day of 2009 or 2010 under each of flexRivals. It runs alone, because it
+// measures processor time.
 func flexDay(year string) Part {
 	p := Part{
 		Title: "Facebook's day of " + year, Trials: 1, Alone: true,

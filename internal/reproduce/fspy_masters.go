@@ -11,7 +11,8 @@ import (
 // asAbove is the match without a change.
 const asAbove = "as above"
 
-// matches are what the evaluation comes to with one thing changed at a time.
+// matches returns the settings in which each segment is run: those of ours(), and the same with one thing changed, or
+// two in the last, which is compared with SRPT. Only that one is also run with exact sizes.
 func matches() []match {
 	of := func(name string, change func(*match)) match {
 		m := ours()
@@ -43,7 +44,7 @@ func matches() []match {
 	}
 }
 
-// matchFigures are what is told of each match.
+// matchFigures are the figures of overSegments that the page shows for each match.
 var matchFigures = [...]struct{ figure, says, unit string }{
 	{"heavy gain", "Fig. 6: mean sojourn time, fair ÷ FSPY, RCP 6 and more", "×"},
 	{"largest gain", "the largest of a segment", "×"},
@@ -52,10 +53,11 @@ var matchFigures = [...]struct{ figure, says, unit string }{
 	{"below 4 fair", "the same under fair sharing", "%"},
 }
 
-// figure is what a figure of the match is called beside those of others.
+// figure returns the name that a figure of the match has in a sample of all matches.
 func (m *match) figure(of string) string { return m.name + ": " + of }
 
-// within are the samples of one match.
+// within returns the samples of the match called name, out of samples of all matches. Its figures have their own names
+// again.
 func within(samples []Sample, name string) (own []Sample) {
 	for _, s := range samples {
 		o := Sample{}
@@ -69,7 +71,7 @@ func within(samples []Sample, name string) (own []Sample) {
 	return own
 }
 
-// fspyMasters tells what makes the difference.
+// fspyMasters returns the part that runs each segment in all matches, to find out which setting makes the difference.
 func fspyMasters(g *segments) Part {
 	p := Part{
 		Title: "What ApplicationMasters change", Trials: segmentsUsed,

@@ -31,12 +31,14 @@ type shift struct {
 type habit uint8
 
 const (
-	deskAndBatch habit = iota // as shifts says
-	alike                     // both as the desk, each with its own chance
+	deskAndBatch habit = iota // the desk by day, batch by day and night, as shifts says
+	alike                     // both as the desk, each in half hours of its own
 )
 
-// shifts are those of so many days: on weekdays the desk wants everything in four of five half hours from 8:00 to
-// 18:00; the batch team does from 10:00 to 16:00 and from 22:30 to 4:00.
+// shifts draws the shifts of so many days; the first day is a Monday, and weekends have none. The desk has a shift in
+// each half hour from 8:00 to 18:00 with a chance of four in five. Batch has one from 10:00 to 16:00 and one from 22:30
+// to 4:00, or, in an office of two teams alike, half hours like the desk's, drawn for itself. Days are in order, but
+// shifts of a day are not (byStart sorts them).
 func shifts(seed uint64, days int, as habit) (list []shift) {
 	chance := rand.New(rand.NewPCG(seed, 21))
 	for day := range days {
@@ -120,7 +122,7 @@ func newOffice(spec string, seed uint64, days int, as habit) (*office, error) {
 			},
 		}}
 		heap.Push(&o.due, duty{s.from, sched.Event{Kind: sched.JobSubmitted, Body: spec}})
-		spec.Deadline = s.to - s.from
+		spec.Deadline = s.to - s.from // then run ends the job
 	}
 	return o, nil
 }
@@ -180,6 +182,8 @@ var (
 	}
 )
 
+// ltyarnOffice returns the part that compares what two teams get that work at different hours, under each of
+// officePolicies.
 func ltyarnOffice() Part {
 	p := Part{
 		Title: "Three weeks of an office", Trials: 5,

@@ -92,7 +92,9 @@ func listedTasks(spec *sched.JobSpec) (n int) {
 	return n
 }
 
-// fromZero shifts a source so that its first job is submitted at 0, because the trace counts from 1970.
+// fromZero returns the jobs of s with the first one submitted at 0, because traces and job histories count from an
+// instant of their own, such as 1970. It changes the jobs of s, which must be in order of submission. A job submitted
+// more than ten years after the first is an error.
 func fromZero(s Source) Source {
 	return func(yield func(*sched.JobSpec, error) bool) {
 		base := sched.Time(-1)

@@ -84,6 +84,8 @@ type silent struct{}
 
 func (silent) Infof(string, ...any)  {}
 func (silent) Errorf(string, ...any) {}
+
+// Fatalf panics, where the logger of pebble would end the process.
 func (silent) Fatalf(format string, args ...any) {
 	panic(fmt.Sprintf("pebble: "+format, args...))
 }
@@ -208,7 +210,8 @@ func (t *text) Read(b []byte) (n int, err error) {
 // Close implements io.Closer.
 func (t *text) Close() error { return t.it.Close() }
 
-// appendEscaped appends bytes so that no TAB and no end of a line is among them.
+// appendEscaped appends raw to b. A backslash, TAB, line feed or carriage return becomes a backslash and a second
+// character (\\, \t, \n, \r), so that a reader can split the line at a TAB and undo the rest. All other bytes stay.
 func appendEscaped(b, raw []byte) []byte {
 	for _, c := range raw {
 		switch c {

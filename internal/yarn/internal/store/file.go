@@ -98,8 +98,10 @@ func failed(path string, err error) error {
 	return fmt.Errorf("open %s: %w", path, err)
 }
 
-// readAll reads the values, and checks that no page of the file is used twice. It writes only where the file is new or
-// has an older schema, because a write waits for the disk twice.
+// readAll returns all values of db without their checksums. The error is a *damage if the file is shorter than db says,
+// a value differs from its checksum, or a page is used twice. A file of a newer schema is an error, but no damage:
+// it must not be set aside. readAll writes only where the file is new or has an older schema, because a write waits for
+// the disk twice. It leaves db open.
 func readAll(db *bolt.DB) (found map[string][]byte, err error) {
 	found = map[string][]byte{}
 	known := "" // schema
@@ -176,6 +178,7 @@ type file struct{ db *bolt.DB }
 
 func (f *file) Close() error { return f.db.Close() }
 
+// Commit implements Keeper. The values are on the disk when it returns, each behind its checksum.
 func (f *file) Commit(batch map[string][]byte) error {
 	return f.db.Update(func(tx *bolt.Tx) error {
 		b := tx.Bucket(values)

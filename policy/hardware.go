@@ -361,13 +361,13 @@ func (h *hardware) index(pool int) *sched.Index {
 //   - stages that no plan has included yet; if their job has a profile, they wait for the plan instead,
 //   - stages that run fewer tasks there than granted, the one that lacks most first,
 //   - stages for which the pool is meant, the one first that needs most beyond its grants,
-//   - the other stages. Tasks that would wait for earlier stages of their job are among these, as they would take the
-//     room of the tasks for which they wait.
+//   - the other stages, the one first that needs most beyond its grants. A stage whose tasks would wait for earlier
+//     stages of its job is among these, as one that needs nothing: it would take the room of the tasks it waits for.
 //
 // An accelerable stage that runs a task gets no regular slot beyond its grant, unless spare is on: its slow tasks would
-// become stragglers. It gets none either if a regular task would outlast the rest of the stage (outlasts). A stage that
-// calibrates gets other slots only while none of its tasks runs (calibrate=only). A pool of counted devices is for
-// stages that use the device, or are to try it.
+// become stragglers. It gets none at all, granted or not, while a regular task would outlast the rest of the stage
+// (outlasts). A stage that calibrates gets other slots only while none of its tasks runs (calibrate=only). A pool of
+// counted devices is for stages that use the device, or are to try it.
 func (h *hardware) key(pool int, st *sched.Stage) (sched.Key, bool) {
 	switch {
 	case st.Pending == 0 || st.Kind == sched.Master || !mayGrow(st):

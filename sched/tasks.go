@@ -31,9 +31,9 @@ func (t *taskSet) mark(st *Stage, task int32) {
 }
 
 // take removes the task that is to start on n, and returns its number, which counts from 1. Tasks that must run again
-// come first, wherever their input is. Then come those with input on n, those with input in the rack of n, and the
-// others, the lowest number first. If the engine chooses the task, take returns 0, and updates the wishes.
-// The caller makes sure that a task is pending.
+// come first, wherever their input is, the last one added first. Then come those with input on n, those with input in
+// the rack of n, and the others, of each the lowest number first. If the engine chooses the task, take returns 0, and
+// notes in the wishes that a task has started on n. The caller makes sure that a task is pending.
 func (t *taskSet) take(c *cluster, st *Stage, n *Node) int32 {
 	if k := len(t.again); k > 0 {
 		task := t.again[k-1]

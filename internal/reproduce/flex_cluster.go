@@ -56,9 +56,11 @@ func (l flexLoad) alone(c *workload.Cluster) float64 {
 const flexMapTime, flexReduceTime = 20, 60
 
 // draw returns the jobs of l, in order of arrival. Their sizes are the same for each seed: evenly spaced on a
-// logarithmic scale, l.maps together, and a reduce for ten maps. The seed draws the order of the jobs, the time between
-// arrivals (exponential) and the times of tasks: 20 s a map and 60 s a reduce, each up to a tenth shorter or longer.
-// Minima are equal parts of the slots of c that l.slack leaves, at least one slot of each kind for each job.
+// logarithmic scale, about l.maps together, and a reduce for ten maps. The seed draws the order of the jobs, the time
+// between arrivals (exponential, with mean l.apart; 0: all come at once) and the times of tasks: 20 s a map and 60 s a
+// reduce, each up to a tenth shorter or longer. With l.first the arrivals, and which job is first, are not drawn. The
+// minima of all jobs are equal, and together the part 1 − l.slack of the slots of c, but at least one slot of each kind
+// for each job.
 func (l flexLoad) draw(seed uint64, c *workload.Cluster) (jobs []*sched.JobSpec) {
 	chance := workload.NewChance(seed).With(0xf1e)
 	capacity := c.Capacity()

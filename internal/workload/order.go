@@ -93,8 +93,9 @@ func listedTasks(spec *sched.JobSpec) (n int) {
 }
 
 // fromZero returns the jobs of s with the first one submitted at 0, because traces and job histories count from an
-// instant of their own, such as 1970. It changes the jobs of s, which must be in order of submission. A job submitted
-// more than ten years after the first is an error.
+// instant of their own, such as 1970. The jobs of s must be in order of submission, which is not checked. Their Submit
+// is changed in place, and nothing else, as their other times count from it. A job submitted more than ten years after
+// the first is an error. An error, of s as well, is the last that the source yields.
 func fromZero(s Source) Source {
 	return func(yield func(*sched.JobSpec, error) bool) {
 		base := sched.Time(-1)

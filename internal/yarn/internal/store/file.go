@@ -99,9 +99,10 @@ func failed(path string, err error) error {
 }
 
 // readAll returns all values of db without their checksums. The error is a *damage if the file is shorter than db says,
-// a value differs from its checksum, or a page is used twice. A file of a newer schema is an error, but no damage:
-// it must not be set aside. readAll writes only where the file is new or has an older schema, because a write waits for
-// the disk twice. It leaves db open.
+// its schema is no number, a value differs from its checksum, or a page is used twice. A file of a newer schema is an
+// error, but no damage: it must not be set aside. Where the file is new or has an older schema, readAll writes the
+// number of this program's schema, and no value. It does not write otherwise, because a write waits for the disk twice.
+// It leaves db open, even after an error.
 func readAll(db *bolt.DB) (found map[string][]byte, err error) {
 	found = map[string][]byte{}
 	known := "" // schema

@@ -173,8 +173,9 @@ func (w *jobWork) next(r *round) (*Job, error) {
 	return next, nil
 }
 
-// plan adds the next round, whose job reads paths, and returns its stages: it finds the input, cuts it into splits, and
-// takes the sample that a total order needs.
+// plan adds a round that runs job, and returns its stages. The round reads job.Input, or paths if job names no input.
+// plan finds the files, cuts them into splits, and reads a sample if the output is in total order: this may take long.
+// The caller holds w.planning. After an error no round was added.
 func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.StageSpec, error) {
 	config, err := input.Configure(job.Conf)
 	if err != nil {
@@ -334,6 +335,8 @@ func (w *jobWork) Run(l *Launch) error {
 	return nil
 }
 
+// runMap runs a map attempt. If its task reads a pipe, it first waits until no other attempt reads the pipe, and an
+// error after the pipe was opened is permanent.
 func (w *jobWork) runMap(r *round, l *Launch) error {
 	pipe := r.splits[l.Task].Pipe()
 	if pipe == nil {
@@ -423,6 +426,8 @@ func (w *jobWork) mapSplit(r *round, l *Launch) error {
 	return nil
 }
 
+// runReduce runs a reduce attempt on the outputs that the maps have when it begins, and commits what it writes. It
+// returns errNotYet if an output is missing then, and a LostOutput if one cannot be read: these maps run again first.
 func (w *jobWork) runReduce(r *round, l *Launch) error {
 	w.mu.Lock()
 	maps := slices.Clone(r.maps)

@@ -36,7 +36,8 @@ func newOverdue(a Args, t *tree, l *lender) overdueKiller {
 		after: a.Number("overdue-after")}
 }
 
-// learn remembers how long tasks took.
+// learn adds the times of the attempts that have succeeded in this Step to those of their stages. Later Steps do not
+// tell of them, so each Decide must call it.
 func (o *overdueKiller) learn(p *sched.Plan) {
 	if !o.on {
 		return
@@ -116,6 +117,7 @@ func (o *overdueKiller) startAgain(p *sched.Plan) {
 	})
 }
 
+// startLent starts a task of st on an idle slot of the other kind, if one may be lent, and reports whether it did.
 func (o *overdueKiller) startLent(p *sched.Plan, st *sched.Stage) bool {
 	k := kindOf(st)
 	if !lendable(st, k) || !o.lending.mayLend(otherSlots(k)) ||

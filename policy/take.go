@@ -149,8 +149,10 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	t.waiting.whole = func(v *sched.View, st *sched.Stage) sched.Key { return rank(v, st, 1) }
 }
 
-// settle drops the promises that were used and those that no stage needs any more, and reports whether that freed a
-// node for all stages.
+// settle drops the promises that are over: the attempt has left and the stage has used the node, or no task of the
+// stage waits or is suspended any more. It reports whether it dropped one: what is left of the node is then for all
+// stages, and the caller lets them start tasks again. It also drops the bars of jobs that have ended.
+// O(promises + bars).
 func (t *taker) settle(p *sched.Plan) (freed bool) {
 	t.count(p, t.Promises)
 	kept := t.Promises[:0]

@@ -38,7 +38,8 @@ func (l *ledger) hold(n *Node, s *shape, times int64) {
 	l.shapes.note(n)
 }
 
-// charge applies b to the job of st and to the queues up to the root. O(depth of the queue tree).
+// charge applies b, which has a shape, to the job of st and to the queues up to the root, and logs the job as changed.
+// O(depth of the queue tree).
 func (l *ledger) charge(st *Stage, b booking) {
 	j := st.Job
 	if l.view.Now != j.since {
@@ -87,7 +88,9 @@ func (l *ledger) settle() {
 	}
 }
 
-// climb applies b to the queues from the leaf of st up to the root.
+// climb applies b to the sums of the queues from the leaf of st up to the root: Used, Demand, Masters and Count. Their
+// service is brought up to now before that. The caller changes the rows of the stage and the job, and logs the change.
+// O(depth of the queue tree).
 func (l *ledger) climb(st *Stage, b booking) {
 	leaf := st.Job.leaf
 	if leaf.since != l.view.Now { // else those above were brought up to now with it

@@ -95,6 +95,7 @@ func (r *Row) OursText() string {
 	return fmt.Sprintf("%s (%s to %s)", r.number(r.Median), digits(r.Low), digits(r.High))
 }
 
+// rangeText returns a published range with its unit: a number, two numbers, or a bound such as "< 5"; "" if it is zero.
 func (r *Row) rangeText(x Range) string {
 	switch {
 	case x == Range{}:
@@ -315,6 +316,7 @@ func fold(page string) string {
 // size. Rows of worked examples are counted apart: how many there are, and how many of them come out exactly.
 type tally struct{ run, same, alike, worked, exact int }
 
+// count counts the rows of all parts that have a published statement and were run.
 func (r *Report) count() (n tally) {
 	for i := range r.Parts {
 		for _, row := range r.Parts[i].Rows() {
@@ -339,6 +341,8 @@ func (r *Report) count() (n tally) {
 	return n
 }
 
+// write appends the part's section of the page: what was run and in how many trials, a table of the claims, tables of
+// other figures, links to the pictures, and why figures differ. Of a part that was not run it says why, and its claims.
 func (p *PartReport) write(b *strings.Builder) {
 	say := func(format string, args ...any) { fmt.Fprintf(b, format, args...) }
 	say("\n## %s\n\n%s\n", p.Title, strings.TrimSpace(p.How))

@@ -74,7 +74,8 @@ const (
 	noSeparator = "${env.SOJOURN_NO_SEPARATOR:-}"
 )
 
-// Check returns an error for a job that cannot be submitted, and says what to do instead.
+// Check returns an error if job j cannot be submitted, and says what to do instead. It looks at options and at local
+// files (the jar, files to ship). It asks the cluster nothing: Hadoop's command finds out whether the input is there.
 func (s *Submitter) Check(j *Job) error {
 	p := &j.Program
 	if j.Jar != nil {

@@ -129,7 +129,8 @@ func (t *Truth) Time(stage, task int32) sched.Time {
 	return sched.Time(min(ns+0.5, MaxTime))
 }
 
-// Alike returns how many tasks of a stage, from the first, surely take as long as the first.
+// Alike returns a number n such that Time is the same for tasks 1 to n of a stage, so that a simulator computes it once
+// for all of them. Tasks after n may take as long, too. n is at least 1 if the stage has tasks. Constant time.
 func (t *Truth) Alike(stage int32) int32 {
 	s := &t.Stages[stage]
 	switch {

@@ -12,7 +12,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// begin begins the application's next attempt, and returns it.
+// begin adds the application's next attempt, which becomes the current one, and saves the application. It is called
+// when the core has granted the ApplicationMaster's container: the caller sets a.master and calls launch. It is also
+// called for an unmanaged application: the caller sets the state to launched. The attempt takes over what the last one
+// left (adopt), and fails if its ApplicationMaster does not call in time.
 func (app *application) begin() *attempt {
 	a := &attempt{
 		app:   app,

@@ -31,7 +31,8 @@ func (m *manager) step() {
 	}
 }
 
-// refused counts the invalid actions that the policy asked for, and logs each reason once.
+// refused is called after each Step. It copies the core's number of invalid actions for the metrics. It logs the first
+// few of the Step: each kind of action with each reason once in the life of this process.
 func (m *manager) refused() {
 	if int64(m.core.Refused()) == m.count.refused {
 		return

@@ -173,9 +173,10 @@ func (w *jobWork) next(r *round) (*Job, error) {
 	return next, nil
 }
 
-// plan adds a round that runs job, and returns its stages. The round reads job.Input, or paths if job names no input.
-// plan finds the files, cuts them into splits, and reads a sample if the output is in total order: this may take long.
-// The caller holds w.planning. After an error no round was added.
+// plan adds a round that runs job, and returns its stages. The round reads job.Input, or if job names no input, paths:
+// the inputs of the order, in later rounds too. plan finds the files, cuts them into splits, and reads a sample if the
+// output is in total order: this may take long. A folder without files is no error: in the first round the
+// order's Notes hear of it. The caller holds w.planning. After an error no round was added.
 func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.StageSpec, error) {
 	config, err := input.Configure(job.Conf)
 	if err != nil {

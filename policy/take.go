@@ -151,8 +151,8 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 
 // settle drops the promises that are over: the attempt has left and the stage has used the node, or no task of the
 // stage waits or is suspended any more. It reports whether it dropped one: what is left of the node is then for all
-// stages, and the caller lets them start tasks again. It also drops the bars of jobs that have ended.
-// O(promises + bars).
+// stages, and the caller lets them start tasks and calls settle again, until it drops none. It also forgets the nodes
+// that stages of ended jobs avoid (bar). O(promises + bars).
 func (t *taker) settle(p *sched.Plan) (freed bool) {
 	t.count(p, t.Promises)
 	kept := t.Promises[:0]

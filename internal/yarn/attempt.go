@@ -12,10 +12,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// begin adds the application's next attempt, which becomes the current one, and saves the application. It is called
-// when the core has granted the ApplicationMaster's container: the caller sets a.master and calls launch. It is also
-// called for an unmanaged application: the caller sets the state to launched. The attempt takes over what the last one
-// left (adopt), and fails if its ApplicationMaster does not call in time.
+// begin adds the application's next attempt, in state allocated, which becomes the current one. The application is
+// accepted (again), and is saved. It is called when the core has granted the ApplicationMaster's container: the caller
+// sets a.master and calls launch. It is also called for an unmanaged application: the caller sets a.state to launched.
+// The attempt takes over what the last one left (adopt), and fails if its ApplicationMaster does not call in time.
 func (app *application) begin() *attempt {
 	a := &attempt{
 		app:   app,

@@ -130,8 +130,8 @@ func (v *view) Parts(n int) ([]input.Part, error) {
 }
 
 // join joins neighbouring ranges of keys to at most n parts of about the same size, by pebble's estimates of bytes on
-// disk. Cuts are in ascending order; range i begins at cuts[i] and ends before cuts[i+1]. A range is not divided, so
-// there are fewer parts if one is large. It costs an estimate for each range.
+// disk. Cuts are in ascending order; range i begins at cuts[i] and ends before cuts[i+1]. A range is not divided: a
+// large one goes with what is left before it, so there may be fewer parts. It costs an estimate for each range.
 func (v *view) join(cuts [][]byte, n int) (parts []input.Part, err error) {
 	sizes, total := make([]int64, len(cuts)-1), int64(0)
 	for i := range sizes {

@@ -66,8 +66,8 @@ func (c *Cluster) getFrom(ctx context.Context, address string, into any) error {
 // A request is one of REST. Its body is JSON; "": it has none.
 type request struct{ method, address, body string }
 
-// call makes a request, reads the JSON of its answer, and returns its status, which is 200, or 202 where there is a
-// body to send.
+// call makes a request, reads the JSON of its answer, and returns its status. Every status is an error, except 200, and
+// 202 for a request with a body: then there is no answer to read yet.
 func (c *Cluster) call(ctx context.Context, r request, into any) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

@@ -140,7 +140,7 @@ func (app *application) grant(a *sched.Action) {
 	}
 }
 
-// exhausted says that the core has counted one failure of the ApplicationMaster too many.
+// exhausted ends the application as failed: its ApplicationMaster has failed once too often.
 func (app *application) exhausted() {
 	why := "its ApplicationMaster failed"
 	if a := app.current(); a != nil && a.diagnostics != "" {

@@ -307,7 +307,8 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 // sorted returns the containers in order of allocation.
 func (a *attempt) sorted() []*container { return a.containers.sorted() }
 
-// tell adds the end of container c, once, to the ApplicationMaster's next answer.
+// tell adds the end of container c, once, to the ApplicationMaster's next answer. A container that the
+// ApplicationMaster has not heard of is asked for again instead.
 func (a *attempt) tell(c *container, end wire.ContainerStatus) {
 	if c.notice == none && a.ended() && a.app.submission.KeepContainers && !a.app.over && !c.isMaster() {
 		kept, _ := end.Keep(nil)

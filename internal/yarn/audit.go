@@ -14,11 +14,15 @@ import (
 
 // Where users' operations arrive, as Hadoop's RMAuditLogger names it.
 const (
-	targetClients  = "ClientRMService"
-	targetMasters  = "ApplicationMasterService"
-	targetAdmin    = "AdminService"
-	targetREST     = "RMWebServices"
-	targetManager  = "RMAppManager"
+	targetClients = "ClientRMService"
+	targetMasters = "ApplicationMasterService"
+	targetAdmin   = "AdminService"
+	targetREST    = "RMWebServices"
+	targetManager = "RMAppManager"
+)
+
+// How operations end, as RMAuditLogger names it.
+const (
 	auditSucceeded = "SUCCESS"
 	auditFailed    = "FAILURE"
 )
@@ -31,8 +35,8 @@ type deed struct {
 	app               string // id of the application or of its attempt; "": none
 }
 
-// audit logs what a user did, or tried where err is not nil: who, from where, what, on what, and how it ended. Of
-// failures of one operation a second has one line, which counts the others: strangers must not fill the log.
+// audit logs what a user did, or, if err is not nil, tried: who, from where, what, on what, and how it ended. One
+// failure of an operation is logged a second, with the number of those left out: strangers must not fill the log.
 func (l *logbook) audit(d deed, err error) {
 	args := []any{"user", cut(d.user, mostName), "ip", d.host, "operation", d.operation, "target", d.target}
 	if d.app != "" {

@@ -153,7 +153,7 @@ type Addresses struct{ Tracker, Master, Client, Admin, Web string }
 type Expiry struct {
 	Node   time.Duration // silence of a node (yarn.nm.liveness-monitor.expiry-interval-ms): 10 minutes
 	Master time.Duration // silence of an ApplicationMaster (yarn.am.liveness-monitor.expiry-interval-ms): 15 minutes
-	// Container: from the grant of a container until it runs
+	// Container: from when an ApplicationMaster is told of a container until the container runs
 	// (yarn.resourcemanager.rm.container-allocation.expiry-interval-ms): 10 minutes.
 	Container time.Duration
 	Finish    time.Duration // until an ApplicationMaster ends that has said that its application is over: 15 minutes

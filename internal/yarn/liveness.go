@@ -108,9 +108,9 @@ func (a *alarms) Pop() any {
 // liveness has the peers that must be heard of in time, and the alarms.
 type liveness struct {
 	nodes      aging // since their last heartbeat, until they are quiet
-	quiet      aging // since their last heartbeat, from when they are quiet until they are lost
+	quiet      aging // since their last heartbeat, until they are lost; and each absentMaster, since the start
 	masters    aging // since their last call
-	containers aging // from their grant until they run
+	containers aging // since their ApplicationMaster was told of them, or they grew, until their node confirms that
 	finishing  aging // ApplicationMasters that have said that their application is over, until they end
 	shunned    aging // nodes, since a launch there failed last
 	collecting aging // the logs of applications, since these ended

@@ -23,11 +23,11 @@ func (l *logbook) refused(what string, args ...any) {
 	}
 }
 
-// What bounds texts of peers, in bytes. Tags, addresses and contexts of logs beyond are
-// refused; in Hadoop 10 tags may be, and the others have no bound. Other texts are cut.
+// Bounds of the texts of peers, in bytes. Tags, addresses and contexts of logs beyond them are refused. Hadoop takes 10
+// tags at most, and does not bound addresses and contexts. Other texts are cut.
 const (
-	mostTags        = 100
-	mostTag         = 100
+	mostTags        = 100      // of an application; not bytes
+	mostTag         = 100      // of one tag
 	mostTitle       = 1 << 10  // of an application
 	mostType        = 20       // of an application, as Hadoop cuts it
 	mostDiagnostics = 64 << 10 // as yarn.app.attempt.diagnostics.limit.kc has it

@@ -155,7 +155,7 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 	return info
 }
 
-// changed makes a REST reply, or its refusal, of what a client's call does.
+// changed returns the REST error that stands for the error of a client's call; nil: the call has succeeded.
 func changed(_ answer, err error) error {
 	e, ok := err.(*rpc.Error)
 	switch {

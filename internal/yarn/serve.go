@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 )
 
-// A ResourceManager is one that listens and does not serve yet.
+// A ResourceManager takes connections from Listen on, and answers them while Serve runs.
 type ResourceManager struct {
 	config       *Config
 	listeners    []net.Listener
@@ -22,7 +22,7 @@ type ResourceManager struct {
 	stopTime     time.Duration // how long Serve waits for what goes on when it is to end
 }
 
-// Listen takes the ports.
+// Listen checks the configuration, takes the ports, and restores the stored state.
 func Listen(ctx context.Context, config Config) (*ResourceManager, error) {
 	if err := config.Check(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (rm *ResourceManager) closeAll() {
 	}
 }
 
-// Addresses are where it listens: the ports that were chosen where a configured one was 0.
+// Addresses returns where it listens, with the ports that were chosen where a configured port was 0.
 func (rm *ResourceManager) Addresses() Addresses {
 	at := func(i int) string {
 		if i >= len(rm.listeners) {

@@ -15,7 +15,7 @@ type manager struct {
 	config  *Config
 	core    *sched.Core
 	clock   func() time.Time
-	started time.Time // sched.Time 0; in ms the cluster's timestamp and the identity that nodes are told
+	started time.Time // sched.Time 0: when this process made the state, unless Room.Since is set
 	now     time.Time // of the current turn
 	log     *logbook  // safe for many goroutines
 
@@ -100,8 +100,8 @@ type node struct {
 	web          string // host:port of its pages; without one, MapReduce's ApplicationMaster fails
 	capacity     wire.Resource
 	state        wire.NodeState
-	sizes        newSizes // changes of sizes that the node was not told of yet
-	silent       aged
+	sizes        newSizes     // changes of sizes that the node was not told of yet
+	silent       aged         // in liveness.nodes or, if quiet, in liveness.quiet; once it has left, in nodeTable.gone
 	heard        time.Time    // its last heartbeat or registration
 	quiet        *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
 	launches     launches
@@ -231,8 +231,8 @@ type attempt struct {
 	state       wire.AttemptState
 	master      *container // nil: unmanaged
 	address     wire.MasterAddress
-	silent      aged
-	finishing   aged
+	silent      aged // in liveness.masters, while it is ALLOCATED, LAUNCHED or RUNNING
+	finishing   aged // in liveness.finishing, while it is FINISHING
 	diagnostics string
 	times       times
 	sequence    int64          // number of the last container
@@ -302,7 +302,7 @@ type container struct {
 	created  int64    // ms since 1970
 	at       int32    // its index in the node's containers
 	due      int32    // its index in its attempt's dues.granted, while notice is unheard
-	waits    aged     // until its node reports that it runs
+	waits    aged     // in liveness.containers; in liveness.quiet for an absentMaster
 	leaving  *leaving // set if it was asked to end and still runs
 	notice   notice   // whether its ApplicationMaster knows its end
 	grace    *alarm   // when it is killed for its room; nil: the core does not want its room
@@ -318,11 +318,11 @@ type leaving struct {
 type notice uint8
 
 const (
-	none    notice = iota
-	unheard        // the ApplicationMaster has not heard of the container itself yet
-	queued         // the notice is for the next answer
-	sent           // it was in the last answer
-	heard          // the ApplicationMaster has called since then
+	none    notice = iota // the ApplicationMaster knows the container, which has not ended
+	unheard               // the ApplicationMaster has not heard of the container itself yet
+	queued                // the notice is for the next answer
+	sent                  // it was in the last answer
+	heard                 // the ApplicationMaster has called since then
 )
 
 func (c *container) isMaster() bool { return c == c.attempt.master }
@@ -336,7 +336,7 @@ type nodeTable struct {
 
 	byPlace  map[string][]*node        // by host and by rack, in order of ID
 	idsOf    map[string][]sched.NodeID // the IDs of byPlace, of places that were named since they changed
-	classes  map[string]bool           // names of sizes of nodes
+	classes  map[string]bool           // names of the classes that nodes have had, at most mostClasses
 	topology *topology                 // safe for many goroutines
 	hosts    hostSet                   // hosts that may have NodeManagers
 	sizes    map[string]wire.Resource  // of nodes by host:port, which override the nodes' own

@@ -84,7 +84,7 @@ func onHosts(list []string, host string) bool {
 	})
 }
 
-// refreshed reads that part of the configuration in folder dir.
+// refreshed reads from folder dir the part of the configuration that refresh commands read again.
 func refreshed(dir string) (r Refreshed, err error) {
 	config, _, err := Site(dir)
 	if err != nil {

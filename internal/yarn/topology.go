@@ -31,7 +31,7 @@ type topology struct {
 	asked  chan struct{} // scripts that run
 
 	mu    sync.Mutex
-	known map[string]string
+	known map[string]string // racks by host, of the table and of the script
 }
 
 func newTopology(racks map[string]string, script string) *topology {
@@ -66,7 +66,7 @@ func (t *topology) learn(ctx context.Context, host string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if t.knows(host) { // by who was asked meanwhile
+	if t.knows(host) { // another call has asked meanwhile
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
@@ -90,7 +90,7 @@ func (t *topology) learn(ctx context.Context, host string) error {
 	return nil
 }
 
-// knows reports whether the rack of a host is known.
+// knows reports whether the script need not be asked for the rack of a host: the rack is known, or there is no script.
 func (t *topology) knows(host string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,5 +1,6 @@
-// Package hadoopstore reads and writes the state that Hadoop's own ResourceManager keeps over restarts, in the form of
-// its FileSystemRMStateStore: a folder of small files, whose content is protocol buffers and Java's Writables.
+// Package hadoopstore reads and writes the state that Hadoop's own ResourceManager keeps over restarts. The state is in
+// ZooKeeper (ZKRMStateStore: nodes.go), or in files (FileSystemRMStateStore: read.go, write.go): a folder of small
+// files, whose content is protocol buffers and Java's Writables.
 //
 //	FSRMStateRoot/RMVersionNode                                            version of the store, 1.3
 //	FSRMStateRoot/EpochNode                                                epoch of the next life

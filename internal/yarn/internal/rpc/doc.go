@@ -1,7 +1,7 @@
 // Package rpc speaks Hadoop's IPC, version 9, with its protobuf engine: the server that NodeManagers,
-// ApplicationMasters and clients call, and the client that calls NodeManagers. Callers are believed who they say they
-// are (auth byte 0, as Hadoop's simple mode has it), or prove by SASL DIGEST-MD5 that they hold a token (auth byte
-// 0xDF).
+// ApplicationMasters and clients call, and the client that calls NodeManagers. Callers are believed to be who they say
+// (auth byte 0, Hadoop's simple mode), or prove who they are by SASL (auth byte 0xDF): by DIGEST-MD5 that they hold a
+// token, or by GSSAPI that they have a Kerberos ticket. SASL may also protect the messages that follow.
 //
 // On the wire a connection is
 //
@@ -14,8 +14,8 @@
 // many may be outstanding. Negative numbers are the connection's own: its context, SASL, pings.
 //
 // Goroutines: a server has one for accepting and one for each connection, which reads a call, has it answered and
-// writes the reply before it reads the next; all have ended when Serve returns. A client has one, which reads replies;
-// it has ended when Close returns.
+// writes the reply before it reads the next; all have ended when Serve returns. A Client has one, which reads replies;
+// it has ended when Close returns. A Caller has none.
 package rpc
 
 import "time"

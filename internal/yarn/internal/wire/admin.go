@@ -4,10 +4,12 @@ import "github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 
 // ResourceManagerAdministrationProtocol: what operators say.
 //
-//	refreshNodes        RefreshNodes        → Empty
-//	refreshQueues       Empty               → Empty
-//	updateNodeResource  UpdateNodeResource  → Empty
-//	checkForDecommissioningNodes  Empty    → NodeIDs
+//	refreshNodes                  RefreshNodes        → Empty
+//	updateNodeResource            UpdateNodeResource  → Empty
+//	checkForDecommissioningNodes  Empty               → NodeIDs
+//	getGroupsForUser              GroupsWanted        → Groups
+//
+// The other calls, such as refreshQueues, are Empty → Empty.
 
 // Decommissioning is how nodes that are excluded leave.
 type Decommissioning int32
@@ -16,10 +18,10 @@ type Decommissioning int32
 const (
 	DecommissionNormal   Decommissioning = iota + 1 // at once
 	DecommissionGraceful                            // after what runs there
-	DecommissionForceful
+	DecommissionForceful                            // at once; for Hadoop's nodes that are leaving gracefully
 )
 
-// RefreshNodes has the lists of nodes read anew.
+// RefreshNodes asks the ResourceManager to read the lists of hosts again.
 type RefreshNodes struct {
 	How     Decommissioning
 	Timeout int32 // s, for a graceful end; -1: the default

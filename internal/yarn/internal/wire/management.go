@@ -10,7 +10,6 @@ import (
 // client.
 //
 //	startContainers  StartContainersRequest  → StartContainersResponse
-//	stopContainers   StopContainersRequest   → StopContainersResponse
 
 // A StartContainersRequest starts one container, as the ResourceManager always does.
 type StartContainersRequest struct {

@@ -171,7 +171,7 @@ func (v *Values) readAll() (map[string][]byte, error) {
 	})
 }
 
-// each calls do for every node, a few at a time, and returns the first error.
+// each calls do for every node, by readers goroutines, and returns the first error of each goroutine.
 func each(nodes []string, do func(node string) error) error {
 	work, errs := make(chan string), make([]error, readers)
 	var all sync.WaitGroup

@@ -88,7 +88,7 @@ type Refreshed struct {
 const mostAccess = 16 << 10
 
 // accessOf reads the access lists with which an application was submitted: who may view it, and who may modify it. It
-// returns them by type, and the length of all lists. Lists beyond mostAccess are not read.
+// returns them by type, and their length in bytes. It stops reading when that is above mostAccess.
 func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 	for _, l := range lists {
 		if length += len(l.Users); length > mostAccess {
@@ -108,7 +108,7 @@ func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 // Limits of the cache of groups.
 const (
 	groupsKept = 5 * time.Minute // how long an answer is kept, as by Hadoop's default
-	mostUsers  = 100_000
+	mostUsers  = 100_000         // users whose groups are kept
 )
 
 // A groupTable caches the groups of users. Many goroutines may use it. Callers' goroutines ask the operating system
@@ -119,9 +119,10 @@ type groupTable struct {
 
 	wanted atomic.Bool // groups matter: a list names one, or may
 	mu     sync.Mutex
-	known  map[string]membership
+	known  map[string]membership // by user
 }
 
+// A membership is the groups of a user, and until when they need not be asked for again.
 type membership struct {
 	groups []string
 	until  time.Time
@@ -205,9 +206,9 @@ func systemGroups(name string) (groups []string, err error) {
 	return groups, err
 }
 
-// staticGroups returns a function that returns the groups of users. For the users that text names
-// (hadoop.user.group.static.mapping.overrides), as in "ana=etl,ops;bo=;", they are those of text; for the others the
-// function calls otherwise. It returns false if text cannot be read.
+// staticGroups returns a function that returns the groups of a user: those that text names, as in "ana=etl,ops;bo=;"
+// (hadoop.user.group.static.mapping.overrides), and for all other users what otherwise returns. It returns false if
+// text cannot be read.
 func staticGroups(text string, otherwise func(string) ([]string, error)) (func(string) ([]string, error), bool) {
 	said := map[string][]string{}
 	for one := range strings.SplitSeq(text, ";") {

@@ -101,15 +101,15 @@ func groupsOf(f *front) rpc.Method {
 	})
 }
 
-// admit calls administers in a turn of its own. Methods that read files call it first, so that users who may not
-// administer learn nothing of the files.
+// admit returns an error if the user may not change the cluster. Methods that read files call it first, in a turn of
+// its own, so that users who may not administer learn nothing of the files.
 func admit(f *front, user string) error {
 	f.groups.meet(user)
 	_, err := f.ask(func(m *manager) (answer, error) { return nil, admin{m, user}.administers() })
 	return err
 }
 
-// administers returns an error if the user may not change the cluster.
+// administers is admit within a turn.
 func (o admin) administers() error {
 	if !o.m.administrates(o.user) {
 		o.m.log.refused("administration refused", "user", o.user)

@@ -214,10 +214,12 @@ func (app *application) end(state wire.AppState, o outcome) {
 	m.apps.trim(m.config.Completed)
 }
 
+// attemptStates are the states that the last attempt of an application gets when the application ends in a state.
 var attemptStates = map[wire.AppState]wire.AttemptState{
 	wire.AppFinished: wire.AttemptFinished, wire.AppFailed: wire.AttemptFailed, wire.AppKilled: wire.AttemptKilled,
 }
 
+// jobOutcome returns the outcome, for the core, of an application that ends in a state and has a final status.
 func jobOutcome(state wire.AppState, final wire.FinalStatus) sched.Outcome {
 	switch {
 	case state == wire.AppKilled || final == wire.Killed:
@@ -308,8 +310,8 @@ func waitsFor(app *application) string {
 		m.core.Capacity[sched.VCores]-m.core.Queues[0].Used[sched.VCores])
 }
 
-// reportEnd changes the report of an application that is over: it made all progress unless it failed or never ran, and
-// where its ApplicationMaster did not finish, its page is ours.
+// reportEnd changes the report of an application that is over: it made all progress unless it failed or never ran. If
+// its ApplicationMaster did not finish, its tracking URL is its page on this ResourceManager (appPage).
 func reportEnd(app *application, r *wire.ApplicationReport) {
 	if app.state == wire.AppFinished || app.state == wire.AppKilled && (app.times.launched > 0 || r.Unmanaged) {
 		r.Progress = 1
@@ -349,6 +351,7 @@ var launchWords = map[wire.AttemptState]string{
 	wire.AttemptLaunched:  "AM container is launched, waiting for AM container to Register with RM",
 }
 
+// percent returns the part of the whole's memory, in percent.
 func percent(part, whole sched.Resources) float32 {
 	if whole[sched.Memory] == 0 {
 		return 0

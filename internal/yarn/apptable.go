@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// newAppTable returns an empty table. The ids of its applications have a timestamp.
+// newAppTable returns an empty table. The ids that it gives to applications have the timestamp, in ms since 1970.
 func newAppTable(timestamp int64) appTable {
 	return appTable{
 		ids:     appIDs{timestamp: timestamp},
@@ -38,7 +38,7 @@ func (t *appTable) add(app *application) {
 // mostHeld is how many bytes the submissions of applications that live may take together, with their launch contexts.
 const mostHeld = 1 << 30
 
-// letGo lets go of what only launching an application needs.
+// letGo frees what only the launch of an application's master needs.
 func (t *appTable) letGo(app *application) {
 	app.submission.Launched()
 	t.held, app.held = t.held-app.held, 0
@@ -85,6 +85,7 @@ func (t *appTable) trim(keep int) {
 // is pending, and any other one that lives runs.
 type tally struct{ submitted, pending, running, completed, failed, killed int64 }
 
+// add counts n applications in a state. pending: they wait for their ApplicationMasters.
 func (c *tally) add(state wire.AppState, pending bool, n int64) {
 	c.submitted += n
 	switch {

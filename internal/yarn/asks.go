@@ -16,6 +16,7 @@ const (
 	mostWanted = 1_000_000 // containers of one kind
 )
 
+// kind returns the parts of the key that matter to the core.
 func (k stageKey) kind() askKind { return askKind{k.priority, k.size} }
 
 // newAskTable returns the table of an application whose ApplicationMaster's container is stage 0.
@@ -41,7 +42,8 @@ func kindOf(appType string, p wire.Priority) sched.StageKind {
 	return sched.Other
 }
 
-// checkAsks returns an error if an ask is wrong whatever nodes there are. most is the largest container.
+// checkAsks returns an error if an ask is wrong whatever the application has asked for before. most is the largest size
+// of a container.
 func (s Sizes) checkAsks(asks []wire.ResourceRequest, most wire.Resource) error {
 	for i := range asks {
 		a := &asks[i]
@@ -108,10 +110,11 @@ func (app *application) checkAsks(q *wire.AllocateRequest) error {
 	return nil
 }
 
-// newStages returns how many further stages a call may need.
+// newStages returns how many further stages a call needs. It returns 0 without counting if even one stage for each ask
+// would be within mostStages.
 func (t *askTable) newStages(q *wire.AllocateRequest, sizes Sizes) (n int) {
 	if len(t.stages)+len(q.Asks) <= mostStages {
-		return 0 // however many
+		return 0
 	}
 	wanted := map[groupKey]wire.Resource{}
 	for i := range q.Asks {
@@ -281,6 +284,8 @@ func (t *askTable) forget(g *group) {
 	}
 }
 
+// tellAsks tells the core of asks, with the nodes that the application does not want. While the application waits for
+// its ApplicationMaster, these are the nodes on which no ApplicationMaster is started.
 func (app *application) tellAsks(asks *sched.Asks) {
 	if asks.Banned = app.asks.bans; app.starting() {
 		asks.Banned = app.excluded()
@@ -395,8 +400,8 @@ func (t *askTable) of(stage int32) *group {
 	return nil
 }
 
-// meet looks again at what applications ask of the hosts and racks of nodes that are new since the last turn: once a
-// turn, because thousands of nodes may come at once.
+// meet tells the core again of the asks that name the hosts and racks of nodes that have come in this turn. It is
+// called once a turn, because thousands of nodes may come at once.
 func meet(m *manager) {
 	came := m.nodes.came
 	if len(came) == 0 {
@@ -411,7 +416,7 @@ func meet(m *manager) {
 }
 
 // reask tells the core again of the asks, and of the blacklist, that name one of places: hosts and racks whose nodes
-// are others than before. The value of a place is false if asks that relax locality need not be told again.
+// have changed. The value of a place is false if asks that relax locality need not be told again.
 func (app *application) reask(places map[string]bool) {
 	t := &app.asks
 	if overlap(t.banned, places, func(string) bool { return true }) {

@@ -145,6 +145,7 @@ func (a *attempt) watch() {
 // A silentMaster is an attempt whose ApplicationMaster has not called for too long.
 type silentMaster attempt
 
+// expired ends the attempt as failed.
 func (s *silentMaster) expired() {
 	a := (*attempt)(s)
 	a.fail(fmt.Sprintf("ApplicationMaster for attempt %s timed out", a.id))
@@ -153,6 +154,7 @@ func (s *silentMaster) expired() {
 // A lingeringMaster is an attempt whose ApplicationMaster has said that it is over, and does not end.
 type lingeringMaster attempt
 
+// expired ends the application as its ApplicationMaster has said.
 func (s *lingeringMaster) expired() { s.app.end(wire.AppFinished, s.app.outcome) }
 
 // token returns the token by which the ApplicationMaster authenticates to the ResourceManager.

@@ -109,7 +109,8 @@ func capacityState(p *properties, path string, q *Queues) {
 	}
 }
 
-// spared reads whether nothing is taken back from a queue: by its own property, else by that of a queue above.
+// spared reports whether the policy takes nothing back from a queue: by the queue's own property, else by that of the
+// nearest queue above it that has one.
 func (p *properties) spared(path string) bool {
 	const property = ".disable_preemption"
 	own := p.yes(capacityPrefix+path+property, false)
@@ -154,10 +155,10 @@ func (p *properties) capacityOf(path string, s *sched.QueueSpec) {
 // mastersPart is the property with the part of a queue that ApplicationMasters may hold, of one queue or of all.
 const mastersPart = "maximum-am-resource-percent"
 
-// oneMaster stands for no part at all: one master may start always.
+// oneMaster is the part that stands for none: one master may always start.
 const oneMaster = 1e-9
 
-// masters reads such a part; zero where nothing is said.
+// masters reads a property that ends with mastersPart; zero: it is not set.
 func (p *properties) masters(name string) float64 {
 	text := p.text(name, "")
 	if text == "" {
@@ -187,8 +188,8 @@ func aboveMax(s *sched.QueueSpec) bool {
 	return s.Max.Part > 0 && s.Min.Part > s.Max.Part
 }
 
-// share reads percent, or amounts in brackets, of a property's text, and reports whether it is one of them. No text
-// says nothing.
+// share reads text, the value of a property: percent, or amounts in brackets. ok is false if it is neither. The empty
+// text is the zero share.
 func (p *properties) share(name, text string) (s sched.Share, ok bool) {
 	if text == "" {
 		return s, true
@@ -209,7 +210,7 @@ func (p *properties) share(name, text string) (s sched.Share, ok bool) {
 	return s, true
 }
 
-// units of amounts of memory, in MiB.
+// memoryUnits are units of amounts of memory, in MiB.
 var memoryUnits = map[string]int64{
 	"":   1,
 	"mi": 1,
@@ -226,7 +227,8 @@ var memoryUnits = map[string]int64{
 // mostAmount bounds what files and nodes say of amounts, so that sums of them do not overflow.
 const mostAmount = 1 << 40
 
-// amounts reads memory=10240,vcores=12,yarn.io/gpu=2.
+// amounts reads memory=10240,vcores=12,yarn.io/gpu=2, where kinds are the kinds beyond memory and cores. It returns
+// false if ok is false or text cannot be read.
 func amounts(text string, ok bool, kinds []Kind) (r sched.Resources, _ bool) {
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, both := strings.Cut(part, "=")
@@ -294,8 +296,8 @@ func (p *properties) capacitySum(path string, list []*sched.QueueSpec) {
 	}
 }
 
-// mappings reads queue-mappings. Those of users are understood: u:ana:etl puts what ana submits without naming
-// a queue into etl, and u:%user:%user each user's into the queue with his name.
+// mappings reads queue-mappings. Mappings of users are understood: u:ana:etl puts what ana submits without naming a
+// queue into etl, and u:%user:%user puts what each user submits into the queue with the user's name.
 func (p *properties) mappings(name string) []Rule {
 	rules := []Rule{{By: BySpecified, Final: true}}
 	for one := range strings.SplitSeq(p.text(name, ""), ",") {

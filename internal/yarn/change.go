@@ -11,10 +11,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// What clients change of applications: their owners may, and who administers, and, where access lists count, users on
-// those lists.
+// What clients change of applications. The owner of an application may change it, and so may administrators. If access
+// lists apply, so may the users on the application's list.
 
-// respecify tells the core what is said of an application now, at once: the next change begins with that.
+// respecify changes the specification that the core has of an application. It makes a Step at once, because the next
+// change begins with the changed specification.
 func (app *application) respecify(change func(*sched.JobSpec)) {
 	spec := *app.m.core.Job(app.job).Spec
 	change(&spec)
@@ -22,6 +23,7 @@ func (app *application) respecify(change func(*sched.JobSpec)) {
 	app.m.step()
 }
 
+// changePriority gives an application another priority, and answers with the one that it has then.
 func (u client) changePriority(q *wire.PriorityChange) (answer, error) {
 	app, err := u.changing(q.ID)
 	if err != nil {
@@ -36,6 +38,7 @@ func (u client) changePriority(q *wire.PriorityChange) (answer, error) {
 	return reply(&wire.PriorityChanged{Priority: app.submission.Priority})
 }
 
+// move moves an application to another queue. The user must be allowed to submit there.
 func (u client) move(q *wire.Move) (answer, error) {
 	app, err := u.changingLive(q.ID)
 	if err != nil {
@@ -70,6 +73,7 @@ func (u client) move(q *wire.Move) (answer, error) {
 // mostSignals bounds the signals that a node was not told of yet.
 const mostSignals = 1000
 
+// signal notes a signal for a container. The container's node gets it with its next heartbeat.
 func (u client) signal(q *wire.Signal) (answer, error) {
 	app, err := u.changing(q.Container.Attempt.App)
 	if err != nil {
@@ -106,6 +110,7 @@ func (u client) signal(q *wire.Signal) (answer, error) {
 	return nil, nil
 }
 
+// failAttempt ends an attempt as failed, if it is the current one of its application.
 func (u client) failAttempt(q *wire.AttemptRequest) (answer, error) {
 	if _, err := u.changing(q.ID.App); err != nil {
 		return nil, err
@@ -123,6 +128,7 @@ func (u client) failAttempt(q *wire.AttemptRequest) (answer, error) {
 // mostTimeouts bounds the timeouts in one call.
 const mostTimeouts = 16
 
+// changeTimeouts changes when an application is killed, and answers with that instant.
 func (u client) changeTimeouts(q *wire.TimeoutChange) (answer, error) {
 	app, err := u.changingLive(q.ID)
 	if err != nil {

@@ -21,7 +21,7 @@ type client struct {
 	user string
 }
 
-// as binds a user to the state.
+// as returns the client of a user.
 func as(m *manager, user string) client { return client{m, user} }
 
 // newID gives a client the id of an application that it may submit.
@@ -46,7 +46,8 @@ func nextID(m *manager) wire.ApplicationID {
 	return wire.ApplicationID{ID: ids.last, Timestamp: ids.timestamp}
 }
 
-// gave reports whether an id was given by this ResourceManager. Those of earlier timestamps are not counted.
+// gave reports whether an id was given by this ResourceManager. Of an earlier timestamp it is not known how many ids
+// were given: any up to mostIDs passes.
 func (m *manager) gave(id wire.ApplicationID) bool {
 	ids := &m.apps.ids
 	if id.Timestamp == ids.timestamp {
@@ -148,8 +149,8 @@ func (u client) tooLarge(s *wire.Submission, lists int) string {
 	return ""
 }
 
-// queueFor returns the path of the queue for an application: of the one that it names, or that a tag names where it
-// names none.
+// queueFor returns the path of the queue for an application: the queue that it names, or, if it names none, that a tag
+// names. The user must be allowed to submit there.
 func (u client) queueFor(s *wire.Submission) (string, error) {
 	named := s.Queue
 	if h, _ := readHints(s.Tags); h.queue != "" && (named == "" || named == sched.DefaultQueue) {
@@ -278,7 +279,8 @@ func clusterNodes(f *front, q *wire.NodesRequest) *wire.NodesResponse {
 	return r
 }
 
-// standing are the queues that there are, parents before children; rows of those that have gone wait for others.
+// standing yields the queues that exist, parents before children. It leaves out the queues of users, and the core's
+// rows of queues that no longer exist.
 func (m *manager) standing() iter.Seq[*sched.Queue] {
 	var walk func(q *sched.Queue, yield func(*sched.Queue) bool) bool
 	walk = func(q *sched.Queue, yield func(*sched.Queue) bool) bool {
@@ -401,7 +403,7 @@ func (u client) resourceTypes(*wire.Empty) (answer, error) {
 	return reply(&wire.ResourceTypesResponse{Types: u.m.config.Sizes.types()})
 }
 
-// changing finds an application that the user may change.
+// changing finds an application that the user may change, or returns the exception that says why not.
 func (u client) changing(id wire.ApplicationID) (*application, error) {
 	app, err := u.m.application(id)
 	if err != nil {

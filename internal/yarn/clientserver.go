@@ -91,7 +91,7 @@ func newClient(f *front) *rpc.Server {
 	return s
 }
 
-// Methods that Hadoop has and this ResourceManager refuses, or answers with nothing.
+// Methods that Hadoop has, and that this ResourceManager refuses or answers with an empty message.
 var (
 	reservations = []string{"getNewReservation", "submitReservation", "updateReservation", "deleteReservation",
 		"listReservations"}

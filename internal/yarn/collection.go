@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// A collection is how far the nodes report to be with collecting the logs of an application.
+// A collection has what nodes report of how far they are with collecting the logs of an application.
 type collection struct {
 	// by node that ran containers of the application and is remembered; nil: the time of the nodes is over
 	at     map[*node]wire.LogStatus
@@ -53,7 +53,7 @@ const collectionTimeout = 10 * time.Minute
 // expired is called when collectionTimeout is over.
 func (c *collection) expired() { c.at = nil }
 
-// collects adds a node to those that will collect logs of an application.
+// collects adds a node to those that will collect logs of an application, because it has run a container of it.
 func collects(app *application, n *node) {
 	if !app.m.config.Shown.Collects {
 		return
@@ -73,7 +73,7 @@ func collects(app *application, n *node) {
 	}
 }
 
-// collectsUntil begins to wait for what the nodes of an application that is over say of its logs.
+// collectsUntil starts the time in which the nodes of an application that is over may report on its logs.
 func collectsUntil(app *application) {
 	if c := app.m.apps.logs[app.id]; c != nil {
 		app.m.live.collecting.watch(&c.waits, app.m.now, c)

@@ -204,8 +204,8 @@ func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	c.settle()
 }
 
-// settle lets the container's node forget it, if it is over and its ApplicationMaster knows that, or the attempt has
-// ended.
+// settle lets the container's node forget the container, if the container is over, and its ApplicationMaster knows that
+// or the attempt has ended.
 func (c *container) settle() {
 	if c.state != done || c.notice != heard && !c.attempt.ended() {
 		return

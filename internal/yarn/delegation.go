@@ -33,6 +33,7 @@ func (d *delegations) remove(identifier string) {
 	}
 }
 
+// giveToken makes a delegation token of the user.
 func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 	d := &u.m.keys.delegations
 	if u.user == "" || len(d.good) >= mostDelegations {
@@ -85,7 +86,7 @@ func (m *manager) forgetToken(identifier string, one *delegation) {
 	})
 }
 
-// goodToken finds a token, or refuses it.
+// goodToken finds the token that a call shows, or returns the exception that says that it is not valid.
 func (m *manager) goodToken(q *wire.TokenGiven) (*delegation, error) {
 	one := m.keys.delegations.good[string(q.Token.Identifier)]
 	if one == nil || !m.now.Before(one.expires) || !hmac.Equal(one.password, q.Token.Password) {
@@ -98,6 +99,7 @@ func (m *manager) goodToken(q *wire.TokenGiven) (*delegation, error) {
 	return one, nil
 }
 
+// renewToken makes a token valid for tokenRenewal from now, within its lifetime. Only its renewer may renew it.
 func (u client) renewToken(q *wire.TokenGiven) (answer, error) {
 	one, err := u.m.goodToken(q)
 	if err != nil {
@@ -120,6 +122,7 @@ func (u client) renewToken(q *wire.TokenGiven) (answer, error) {
 	return reply(&wire.TokenRenewed{Expires: one.expires.UnixMilli()})
 }
 
+// cancelToken ends a token. Its owner and its renewer may cancel it.
 func (u client) cancelToken(q *wire.TokenGiven) (answer, error) {
 	one, err := u.m.goodToken(q)
 	if err != nil {

@@ -14,10 +14,10 @@ const usualFiles = 1024
 // fewestConns is what each server may have open, however few files there may be.
 const fewestConns = 16
 
-// connsOf returns how many connections the server of NodeManagers takes, and each of the four others, in a process that
-// may have so many files open. NodeManagers keep their connections, so theirs takes half of the files, and each other
-// one a sixteenth. A quarter remains for calls to NodeManagers, for proxied connections and for files, even when
-// strangers hold all connections of the servers.
+// connsOf returns how many connections the server of NodeManagers takes, and how many each of the four other servers
+// takes, in a process that may have so many files open. NodeManagers keep their connections, so their server takes half
+// of the files. Each other server takes a sixteenth. A quarter remains for calls to NodeManagers, for proxied
+// connections and for files, even when strangers hold all connections of the servers.
 func connsOf(files int) (tracker, other int) {
 	share := func(of int) int { return max(fewestConns, min(files/of, rpc.DefaultMaxConns)) }
 	return share(2), share(16)
@@ -42,9 +42,9 @@ func fewConns(conns, nodes int) string {
 type doorway struct {
 	net.Listener
 	hosts  rpc.Hosts
-	room   chan struct{}
+	room   chan struct{} // an element for each open connection
 	closed chan struct{}
-	once   sync.Once
+	once   sync.Once // for closing closed
 }
 
 func newDoorway(ln net.Listener, most int) *doorway {

@@ -18,19 +18,19 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo"
 )
 
-// How several ResourceManagers take turns. All of a cluster's wait for one lock in ZooKeeper. Its holder is active: it
-// reads the state from there, and keeps what changes there. The others are standbys: they serve operators and send
-// browsers to the active one. That two of them grant containers for one node is kept from happening three times over:
+// How several ResourceManagers take turns. All ResourceManagers of a cluster wait for one lock in ZooKeeper. The holder
+// of the lock is active: it reads the state from ZooKeeper, and stores changes there. The others are standbys: they
+// serve operators and send browsers to the active one. Three things keep two of them from granting containers on one
+// node:
 //
-//   - the active one stops answering before its lock can be another's (zoo.Lease);
-//   - nothing is written by one whose state was taken over (zoo.Values);
+//   - the active one stops answering before another one can have its lock (zoo.Lease);
+//   - one whose state was taken over can write nothing (zoo.Values);
 //   - a NodeManager that has registered with the next one refuses tokens of the one before, and the next one grants
 //     nothing on a node that has not registered with it.
 //
-// One that loses the lock ends, and its service manager starts it again as a standby.
+// A ResourceManager that loses the lock ends, and its service manager starts it again as a standby.
 
-// Stand is a standby until this ResourceManager may be the active one, and returns then. Meanwhile it answers operators
-// and sends browsers on.
+// Stand waits until this ResourceManager is the active one. Meanwhile it answers operators and sends browsers on.
 func Stand(ctx context.Context, config Config) (*Active, error) {
 	c := config.withDefaults()
 	if err := c.Check(); err != nil {
@@ -61,7 +61,7 @@ func (a *Active) Resign() error {
 	return err
 }
 
-// open takes the state over, and returns where it is kept and what it is.
+// open takes the state over, and returns the store and the stored values by name.
 func (a *Active) open(failed func(error)) (*store.Store, map[string][]byte, error) {
 	to, found, err := a.session.Take(a.config.State, a.config.ID)
 	if err != nil {
@@ -76,7 +76,7 @@ type standby struct {
 	active atomic.Pointer[string] // id of the active one; nil: not known
 }
 
-// stand serves as a standby until the lock is this one's.
+// stand serves as a standby until this ResourceManager has the lock.
 func (s *standby) stand(ctx context.Context, session *zoo.Session) (*zoo.Lease, error) {
 	serving, stop := context.WithCancel(ctx)
 	var servers sync.WaitGroup
@@ -121,7 +121,7 @@ func (s *standby) stand(ctx context.Context, session *zoo.Session) (*zoo.Lease, 
 	})
 }
 
-// operators is the server that operators call. It has no state to change.
+// operators returns the server that operators call. It has no state to change.
 func (s *standby) operators() (*rpc.Server, error) {
 	server := &rpc.Server{
 		Protocol:    wire.Administration,
@@ -138,8 +138,8 @@ func (s *standby) operators() (*rpc.Server, error) {
 	return server, err
 }
 
-// availability is the protocol by which operators ask which ResourceManager is active. Which one is, the lock decides,
-// not an operator.
+// availability returns the protocol by which operators ask which ResourceManager is active. They cannot change that:
+// the lock decides.
 func availability(state wire.ServiceState) *rpc.Protocol {
 	refused := refuse(rpc.Errorf("org.apache.hadoop.ha.ServiceFailedException",
 		"which ResourceManager is active is decided by a lock in ZooKeeper: stop the active one to change it"))
@@ -155,8 +155,8 @@ func availability(state wire.ServiceState) *rpc.Protocol {
 	}}
 }
 
-// ServeHTTP sends a browser or a script to the active ResourceManager, as Hadoop's standby does, and says what this one
-// is where that is asked.
+// ServeHTTP sends a browser or a script to the active ResourceManager, as Hadoop's standby does. It answers requests
+// for the state of this ResourceManager itself.
 func (s *standby) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch where := strings.TrimSuffix(path.Clean(r.URL.Path), "/"); where {
 	case "/ws/v1/cluster", "/ws/v1/cluster/info":

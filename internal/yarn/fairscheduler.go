@@ -14,7 +14,7 @@ import (
 // fairFile is the Fair Scheduler's allocation file, unless yarn.scheduler.fair.allocation.file names another.
 const fairFile = "fair-scheduler.xml"
 
-// A fairElement is one of the allocation file: its text, its attributes and what is in it.
+// A fairElement is an element of the allocation file: its text, its attributes and the elements in it.
 type fairElement struct {
 	XMLName  xml.Name
 	Attr     []xml.Attr    `xml:",any,attr"`
@@ -31,18 +31,14 @@ func (e *fairElement) attribute(name string) string {
 	return ""
 }
 
-// fairQueues reads the Fair Scheduler's queues. A file that is not there has none, as there.
+// fairQueues reads the Fair Scheduler's queues. If the file does not exist there are none, as in Hadoop. notes are
+// elements that are not understood, a line each.
 func (p *properties) fairQueues(path string) (q Queues, notes []string) {
-	declared, byUser := p.yes(
-		"yarn.scheduler.fair.allow-undeclared-pools",
-		true,
-	), p.yes(
-		"yarn.scheduler.fair.user-as-default-queue",
-		true,
-	)
-	q.Rules = []Rule{{By: BySpecified, Create: declared, Final: !declared}}
+	undeclared := p.yes("yarn.scheduler.fair.allow-undeclared-pools", true)
+	byUser := p.yes("yarn.scheduler.fair.user-as-default-queue", true)
+	q.Rules = []Rule{{By: BySpecified, Create: undeclared, Final: !undeclared}}
 	if byUser {
-		q.Rules = append(q.Rules, Rule{By: ByUser, Create: declared})
+		q.Rules = append(q.Rules, Rule{By: ByUser, Create: undeclared})
 	}
 	q.Rules = append(q.Rules, Rule{By: ByDefault, Queue: sched.DefaultQueue, Create: true})
 	text, err := readBounded(path)
@@ -125,15 +121,15 @@ func (q *Queues) parseFair(file string, text []byte, kinds []Kind, notes *[]stri
 // A fairReader goes over an allocation file.
 type fairReader struct {
 	file    string
-	queues  *Queues     // that are being read
-	kinds   []Kind      // beyond memory and cores
-	policy  string      // of queues that name none
-	max     sched.Share // of queues that name none
-	masters float64     // of queues that name none
-	rooted  bool        // the root was named
-	noted   map[string]bool
-	notes   []string
-	err     error // the first
+	queues  *Queues         // that are being read
+	kinds   []Kind          // beyond memory and cores
+	policy  string          // of queues that name none
+	max     sched.Share     // of queues that name none
+	masters float64         // of queues that name none
+	rooted  bool            // the root was named
+	noted   map[string]bool // names of elements that have a note
+	notes   []string        // elements that are not understood
+	err     error           // the first
 }
 
 // note lists an element that is not understood, once for all queues.
@@ -145,6 +141,7 @@ func (f *fairReader) note(where string, e *fairElement) {
 	}
 }
 
+// fail notes the error that an element of a queue must be want, unless there is an error already.
 func (f *fairReader) fail(where string, e *fairElement, want string) {
 	if f.err == nil {
 		f.err = fmt.Errorf(
@@ -219,7 +216,8 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 // The elements with a queue's access lists.
 const aclSubmit, aclAdminister = "aclSubmitApps", "aclAdministerApps"
 
-// root reads who may use the root. There is one, or a list in one element would be that of the other.
+// root reads the access lists of the root. A second element for the root is an error, because its lists would replace
+// those of the first.
 func (f *fairReader) root(e *fairElement) {
 	if f.rooted && f.err == nil {
 		f.err = fmt.Errorf(
@@ -247,6 +245,7 @@ func (f *fairReader) access(path string, e *fairElement) {
 	f.queues.said(path, a, which)
 }
 
+// schedulingPolicy reads how a queue orders what is in it: fair, fifo or drf.
 func (f *fairReader) schedulingPolicy(where string, e *fairElement) string {
 	switch name := strings.ToLower(strings.TrimSpace(e.Text)); name {
 	case "fair", "":

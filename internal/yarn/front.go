@@ -19,11 +19,11 @@ type front struct {
 	groups   *groupTable
 	topology *topology
 	log      *logbook
-	making   chan struct{} // holds one for each long reply that is being made, half of the processors at most
-	room     *rpc.Room     // what connections may hold
+	making   chan struct{} // an element for each long reply that is being made: as many as half of the processors
+	room     *rpc.Room     // the memory that connections may hold
 
-	kerberos *mechanism // lets callers of RPC in; nil: they are believed to be who they say
-	web      *mechanism // the same of REST
+	kerberos *mechanism // authenticates callers of RPC; nil: they are believed to be who they say
+	web      *mechanism // authenticates callers of REST; nil: there is no Kerberos, or REST has no principal
 
 	superusers atomic.Pointer[Superusers]
 	services   atomic.Pointer[Services] // of who may call which protocol; a nil map: no lists count

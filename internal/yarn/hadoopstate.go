@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// values returns what the store has of the state.
+// values returns the state as the store has it: values by name.
 func (p *past) values() map[string][]byte {
 	all := map[string][]byte{nameLife: p.life.Append(nil), nameKeys: p.keys.Append(nil)}
 	for _, app := range p.apps {
@@ -39,7 +39,7 @@ type Moved struct {
 	Aside         string   // where the state is now that was handed over; "": in Hadoop's store only
 }
 
-// fromHadoop returns the state that an earlier life would have left, if it had been Hadoop's.
+// fromHadoop returns the state of Hadoop's ResourceManager as an earlier life of this one would have stored it.
 func fromHadoop(s *hadoopstore.State, queues Queues, sizes Sizes) (*past, Moved, error) {
 	queues.withDefaults()
 	leaves := queues.leaves()
@@ -80,8 +80,8 @@ func fromHadoop(s *hadoopstore.State, queues Queues, sizes Sizes) (*past, Moved,
 	return p, moved, nil
 }
 
-// appFromHadoop returns the stored form of an application of Hadoop's. What Hadoop had not stored when it ended, it
-// concludes as Hadoop does at a start: from what is stored of the attempts.
+// appFromHadoop returns the stored form of an application of Hadoop's. If Hadoop had not stored the end of the
+// application, appFromHadoop concludes it from the stored attempts, as Hadoop does when it starts.
 func appFromHadoop(s *hadoopstore.App, leaves *leafTable, sizes Sizes) (*savedApp, error) {
 	app := &savedApp{
 		User:        s.User,

@@ -17,10 +17,10 @@ import (
 //	sojourn.goal=tardiness   what it costs to finish late: a metric, or costs by sojourn time, as 5m:1/10m:4
 //	sojourn.weight=3         the weight of that cost among the costs of other applications; shares do not change
 //	sojourn.accelerators=gpu the classes of nodes whose hardware its code can use, the best first, as gpu/cell
-//	sojourn.map=vcores:2     how much a map uses in that phase (ras, reverse), as vcores:2/disk-io:300000
 //	sojourn.delays=3         how often policy adaptive may pass over a node without a task's input
+//	sojourn.map=vcores:2     how much a task uses in phase map (ras, reverse), as vcores:2/disk-io:300000
 //
-// There is such a tag for each phase of a task: read, map, sort, spill, shuffle, merge, reduce and write.
+// There is a tag like the last one for each phase of a task: read, map, sort, spill, shuffle, merge, reduce and write.
 type hints struct {
 	size  time.Duration
 	queue string

@@ -27,6 +27,7 @@ func (h *hostSet) allows(host string) bool {
 // A hostSet is Hosts for looking up.
 type hostSet struct{ included, excluded map[string]bool }
 
+// set returns the hosts for looking up.
 func (h Hosts) set() hostSet {
 	s := hostSet{excluded: map[string]bool{}}
 	for _, host := range h.Excluded {
@@ -41,8 +42,8 @@ func (h Hosts) set() hostSet {
 	return s
 }
 
-// readHosts reads the lists that nodes.include-path and nodes.exclude-path name, relative to a folder; "": there is
-// none.
+// readHosts reads the files that nodes.include-path and nodes.exclude-path name, relative to a folder; "": there is no
+// such file.
 func readHosts(dir, included, excluded string) (h Hosts, err error) {
 	for _, one := range []struct {
 		path string
@@ -66,8 +67,8 @@ func readHosts(dir, included, excluded string) (h Hosts, err error) {
 	return h, nil
 }
 
-// parseHosts reads a list of hosts: separated by spaces or lines, comments after #, or as XML. There hosts may have
-// a <timeout>, in seconds.
+// parseHosts reads a list of hosts: separated by spaces or lines, with comments after #, or as XML. In XML hosts may
+// have a <timeout>, in seconds.
 func parseHosts(file string, text []byte) (list []string, patience map[string]time.Duration, err error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
 		var doc struct {

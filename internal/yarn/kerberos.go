@@ -30,7 +30,8 @@ const (
 	rpcProtection  = "hadoop.rpc.protection"
 )
 
-// kerberos reads the properties of Kerberos; nil: it is off. If a needed property is missing, p gets an error.
+// kerberos reads the properties of Kerberos; nil: it is off. host is that of the address that clients call. If a needed
+// property is missing, p gets an error.
 func (p *properties) kerberos(host string) *Kerberos {
 	const rm, web, common = "yarn.resourcemanager.", "yarn.resourcemanager.webapp.spnego-",
 		"hadoop.http.authentication.kerberos."
@@ -144,7 +145,8 @@ type mechanism struct {
 	names    *kerberos.Rules
 }
 
-// A session is the security context that a mechanism has established with a caller, and the caller's local user.
+// A session is the security context that a mechanism has established with a caller, and the caller's local user. It is
+// an rpc.Session.
 type session struct {
 	*kerberos.Context
 	user string
@@ -276,8 +278,8 @@ func kerberized(f *front, done string, method rpc.Method) rpc.Method {
 // clientKeyBytes is the length of the secret from which the keys of attempts are made.
 const clientKeyBytes = 32
 
-// clientKey returns the key by which clients authenticate to the ApplicationMaster of an attempt; nil: there is no
-// Kerberos. It is the same after a restart.
+// clientKey returns the key that signs the tokens by which clients authenticate to the ApplicationMaster of an attempt;
+// nil: there is no Kerberos. It is the same after a restart.
 func (m *manager) clientKey(id wire.AttemptID) []byte {
 	if m.config.Security.Kerberos == nil {
 		return nil

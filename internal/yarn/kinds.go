@@ -44,8 +44,8 @@ var kindsAt = [...]sched.ResourceKind{sched.Accelerators, sched.SlotWeight, sche
 // mostOfKind bounds amounts of one kind, so that sums over nodes and containers do not overflow.
 const mostOfKind = 1 << 36
 
-// placed returns a copy of kinds in which each has its kind of the core: GPUs are accelerators; without GPUs the first
-// kind is. Kinds beyond the fourth are dropped, because readKinds has reported them as an error.
+// placed returns a copy of kinds in which each has its kind of the core (Kind.at). GPUs count as accelerators; without
+// GPUs the first kind does. Kinds beyond the fourth are dropped: readKinds has reported them as an error.
 func placed(kinds []Kind) []Kind {
 	kinds = slices.Clone(kinds[:min(len(kinds), len(kindsAt))])
 	next := 0
@@ -77,8 +77,8 @@ func (s Sizes) kind(name string) *Kind {
 	return nil
 }
 
-// others sets the kinds that o names in to, converted to our units. It returns the names of kinds that it cannot set:
-// unknown ones, and those whose units are unknown or whose amount does not fit.
+// others sets, in to, the amounts of o in the units of the configured kinds. It returns the names of the kinds that it
+// cannot set: unknown ones, and those whose units are unknown or whose amount does not fit.
 func (s Sizes) others(to *sched.Resources, o wire.Others) (odd []string) {
 	if len(o) > wire.MostOthers {
 		return []string{"more kinds than there may be"}
@@ -118,7 +118,7 @@ func (s Sizes) size(a sched.Resources) wire.Resource {
 	return r
 }
 
-// seconds returns the use of other kinds in their units × seconds.
+// seconds returns how much of the kinds beyond memory and cores was used, in their units × seconds.
 func (s Sizes) seconds(w sched.Work) wire.Others {
 	if len(s.Kinds) == 0 {
 		return ""

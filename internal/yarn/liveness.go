@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// An aging is a list of peers in the order in which they were last heard of, so that those silent for too long are at
-// its front. To note that a peer was heard of, it is moved to the end: O(1).
+// An aging is a list of peers in the order in which they were last heard of, so that peers that have been silent for
+// too long are at its front. A peer that was heard of again moves to the end: O(1).
 type aging struct {
-	limit time.Duration
-	ring  aged // its next is what was heard of longest ago
+	limit time.Duration // the silence after which a peer expires
+	ring  aged          // its next is the peer that was heard of longest ago
 	count int
 }
 
@@ -86,6 +86,7 @@ type alarm struct {
 	place int    // in the heap
 }
 
+// alarms are a heap: the first goes off first.
 type alarms []*alarm
 
 func (a alarms) Len() int           { return len(a) }
@@ -131,6 +132,7 @@ func newLiveness(e Expiry, quiet time.Duration) (l liveness) {
 	return l
 }
 
+// agings returns all lists of peers that expire.
 func (l *liveness) agings() [7]*aging {
 	return [7]*aging{&l.nodes, &l.quiet, &l.masters, &l.containers, &l.finishing, &l.shunned, &l.collecting}
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 )
 
-// A logbook is a log in which refusals of one kind take one line a second at most.
+// A logbook is the log. Refusals of one kind take one line a second at most. Many goroutines may use it.
 type logbook struct {
 	*slog.Logger
 	deeds *slog.Logger // of what users do
 	brake rpc.Brake
 }
 
-// refused logs what a peer was refused: what names the kind, and is not of the peer's making.
+// refused logs that something was refused to a peer. what names the kind of refusal, and contains nothing that the peer
+// has sent.
 func (l *logbook) refused(what string, args ...any) {
 	if silent, ok := l.brake.Pass(what, time.Now()); ok {
 		l.Warn(what, append(args, "more", silent)...)
@@ -37,8 +38,8 @@ const (
 	mostLogAggregation = 8 << 10 // of how an application's logs are collected: each token of a container has it
 )
 
-// cut returns the beginning of a text, at most so many bytes, of whole characters. What is cut off is not kept in
-// memory.
+// cut returns the beginning of a text: whole characters of at most most bytes together. The result does not keep the
+// rest in memory.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

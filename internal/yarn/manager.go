@@ -55,9 +55,10 @@ func newManager(config *Config, hosts Hosts, start masterLauncher, clock func() 
 	return m
 }
 
-// keepEvery is the interval at which debts are brought up to now: run saves them as often.
+// keepEvery is the interval at which Debts.Keep is called.
 const keepEvery = 5 * time.Second
 
+// newKeys returns random keys, and no delegation tokens.
 func newKeys() keys {
 	one := func() *token.Keys { return token.NewKeys(token.RandomKey()) }
 	clients := make([]byte, clientKeyBytes)
@@ -66,8 +67,8 @@ func newKeys() keys {
 	return keys{one(), one(), one(), users, clients}
 }
 
-// roll offers new keys, and uses them when every node had time to learn them: a node that does not know the key of a
-// token refuses the container.
+// roll offers new keys, uses them when every node had time to learn them, and sets the alarm for the next roll. A node
+// that does not know the key of a token refuses the container.
 func (m *manager) roll() {
 	all := []*token.Keys{m.keys.master, m.keys.node, m.keys.container}
 	for _, k := range all {
@@ -78,7 +79,7 @@ func (m *manager) roll() {
 	m.live.at(m.now.Add(m.config.Keys.Roll), m.roll)
 }
 
-// useKeys uses the keys that are offered, when every node had time to learn them.
+// useKeys sets the alarm that uses the offered keys, when every node had time to learn them.
 func (m *manager) useKeys() {
 	m.live.at(m.now.Add(m.config.Keys.Delay), func() {
 		for _, k := range []*token.Keys{m.keys.master, m.keys.node, m.keys.container} {
@@ -115,7 +116,7 @@ func (m *manager) identity() int64 { return m.life.identity }
 // note keeps a fact for the next Step of the core.
 func (m *manager) note(e sched.Event) { m.events = append(m.events, e) }
 
-// priority returns what an application gets that wants a priority.
+// priority returns the priority of an application that wants one.
 func (m *manager) priority(wanted wire.Priority) wire.Priority {
 	return min(wanted, wire.Priority(m.config.MostPriority))
 }

@@ -52,7 +52,8 @@ func serveMaster[Q any](f *front, c *rpc.Call, q *Q, do func(master, *Q) (answer
 	return f.serve(c, forMaster(id, q, do))
 }
 
-// forMaster returns the function that calls do within a turn, for the attempt of a token.
+// forMaster returns a function for a turn that calls do for the attempt of a token. If the attempt has ended it returns
+// the exception upon which ApplicationMasters end.
 func forMaster[Q any](id token.Master, q *Q, do func(master, *Q) (answer, error)) func(*manager) (answer, error) {
 	return func(m *manager) (answer, error) {
 		a := m.attempt(id.Attempt)
@@ -124,7 +125,7 @@ func allocateInParts(f *front) rpc.Method {
 	})
 }
 
-// mostUpdates bounds the changes of sizes that an ApplicationMaster was not told the result of.
+// mostUpdates bounds the changes of sizes whose result an ApplicationMaster has not been told.
 const mostUpdates = 100_000
 
 // masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over can

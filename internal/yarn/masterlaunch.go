@@ -24,7 +24,7 @@ type masterLauncher interface {
 type launchOrder struct {
 	node    wire.NodeID
 	quiet   *atomic.Bool // whether the node is silent
-	kept    func() error // waits until a restart would know of the launch; nil: none would
+	kept    func() error // waits until the launch is stored, for a restart to know of it; nil: there is no wait
 	token   wire.Token   // for the node
 	request *wire.StartContainersRequest
 }
@@ -34,8 +34,8 @@ var errSilent = errors.New("the node is silent")
 
 // A nodeCaller is the masterLauncher that calls NodeManagers over the wire. Each launch has a goroutine and, while it
 // calls, a connection of its own, as NodeManagers expect. A node that does not answer holds at most launchesOfNode of
-// the mostLaunches calls at once, each for launchDial at most, and no call any more once it is silent. wait returns
-// when all launches have ended, which is soon after ctx is done.
+// the mostLaunches calls at once, each for launchDial at most, and none once it is silent. wait returns when all
+// launches have ended, which is soon after ctx is done.
 type nodeCaller struct {
 	ctx      context.Context
 	patience time.Duration // how long a node is tried that sends heartbeats and cannot be reached
@@ -55,9 +55,9 @@ type nodeLimit struct {
 
 // Limits on launches.
 const (
-	mostLaunches   = 200 // calls at once
-	launchesOfNode = 4   // of those, calls to one node
-	retryLaunch    = time.Second
+	mostLaunches   = 200              // calls at once
+	launchesOfNode = 4                // of those, calls to one node
+	retryLaunch    = time.Second      // between calls, and until a call has its slots
 	launchDial     = 5 * time.Second  // until a node has let the caller in
 	launchTime     = 30 * time.Second // for one call
 )
@@ -87,8 +87,8 @@ func (l *nodeCaller) launch(o launchOrder, done func(error)) (cancel func()) {
 	return cancel
 }
 
-// try calls a node until it answers: what it answers is final. It gives up when patience is over, and, after a call
-// that failed or while it waits for its turn, as soon as the node is silent.
+// try calls a node until it answers. The answer is final, whatever it is. try gives up when patience is over; between
+// calls, it also gives up as soon as the node is silent.
 func (l *nodeCaller) try(ctx context.Context, o *launchOrder) error {
 	ctx, cancel := context.WithTimeout(ctx, l.patience)
 	defer cancel()
@@ -157,6 +157,7 @@ func (n *nodeLimit) enter(ctx context.Context, all chan struct{}) bool {
 	}
 }
 
+// call asks the node to start the container, and returns why it has not.
 func (o *launchOrder) call(ctx context.Context, protect []rpc.Protection) error {
 	ctx, cancel := context.WithTimeout(ctx, launchTime)
 	defer cancel()

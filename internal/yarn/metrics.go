@@ -70,7 +70,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// A sample is a number and what it is of.
+// A sample is a number, and the metric and the labels that it is of.
 type sample struct {
 	what   *prometheus.Desc
 	kind   prometheus.ValueType
@@ -78,7 +78,7 @@ type sample struct {
 	labels []string
 }
 
-// collect takes the numbers.
+// collect returns the samples of all metrics. O(nodes + applications + queues).
 func collect(m *manager, d *described) (list []sample) {
 	add := func(kind prometheus.ValueType, desc *prometheus.Desc, value float64, labels ...string) {
 		list = append(list, sample{desc, kind, value, labels})

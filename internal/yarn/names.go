@@ -26,6 +26,7 @@ var attemptNames = map[wire.AttemptState]string{
 	wire.AttemptKilled:    "KILLED",
 }
 
+// finalNames are the names of final statuses, by number.
 var finalNames = []string{"UNDEFINED", "SUCCEEDED", "FAILED", "KILLED"}
 
 // finalName returns the name of a final status. One that Hadoop does not have is UNDEFINED.

@@ -10,11 +10,11 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// mostUnknown bounds how many unknown containers a node is told to end, and how many to forget, in one answer. It
-// reports the rest again.
+// mostUnknown bounds the unknown containers that a node is told to end in one answer, and those that it is told to
+// forget. The node reports the rest again.
 const mostUnknown = 10_000
 
-// join gives the node to the core.
+// join adds the node to the core.
 func (n *node) join() {
 	if n.state != wire.NodeNew {
 		n.m.step() // it may have been lost in this turn, and in one Step the core applies joins before losses
@@ -51,7 +51,8 @@ func (n *node) leave(to wire.NodeState) {
 	n.m.nodes.changes(n)
 }
 
-// gone is leave for a node that has left for good, as far as is known.
+// gone is leave for a node that beats no more: it has ended, was decommissioned, or is lost. The node is remembered
+// until mostGone others have left after it.
 func (n *node) gone(to wire.NodeState) {
 	n.silent.leave()
 	n.leave(to)
@@ -88,8 +89,9 @@ func (n *node) resize(to wire.Resource) {
 	n.offer()
 }
 
-// idle reports whether the node is not needed any more: no container runs there, and no application that lives had one
-// there. Such an application may still read what its containers have left, as reduces read the output of maps.
+// idle reports whether the node is not needed any more: no container runs there, and no application that lives has had
+// a container there. Such an application might still read what its containers have left, as reduces read the output of
+// maps.
 func (n *node) idle() bool { return len(n.containers) == 0 && n.farewell.needed == 0 }
 
 // serve notes that an application has had a container on the node.
@@ -151,7 +153,7 @@ const (
 	mostUse    = 4 << 10
 )
 
-// bounded copies said, a message of a node, into the memory of to. A message longer than mostUse becomes empty.
+// bounded returns a copy of said, a message of a node, in the memory of to. It is empty if said is longer than mostUse.
 func bounded(to, said proto.Raw) proto.Raw {
 	if len(said) > mostUse {
 		said = nil

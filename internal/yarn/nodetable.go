@@ -75,7 +75,7 @@ func (t *nodeTable) add(n *node) {
 const mostNews = 100
 
 // changes notes that ApplicationMasters must be told of node n, which has joined, has left or will leave. O(1)
-// amortized, however many they are: each knows the number of the last change that it was told of.
+// amortized, however many ApplicationMasters there are: each knows the number of the last change that it was told of.
 func (t *nodeTable) changes(n *node) {
 	if len(t.news) > 2*len(t.list) {
 		t.news = slices.DeleteFunc(t.news, func(c nodeChange) bool {
@@ -90,8 +90,8 @@ func (t *nodeTable) changes(n *node) {
 	t.news = append(t.news, nodeChange{n, t.lastNews})
 }
 
-// newsAfter returns reports of the nodes that have changed after the change of a number, those first that changed
-// first: mostNews at most. last is the number of the last change that they include.
+// newsAfter returns reports of the nodes with changes after that number: mostNews at most, the oldest change first.
+// last is the number of the last change that they include.
 func (t *nodeTable) newsAfter(number int64) (list []wire.NodeReport, last int64) {
 	at, _ := slices.BinarySearchFunc(t.news, number+1, func(c nodeChange, want int64) int {
 		return cmp.Compare(c.number, want)
@@ -197,8 +197,8 @@ func (t *nodeTable) largest(s Sizes) wire.Resource {
 // Hadoop waits as long.
 const nodesWait = 10 * time.Second
 
-// askable returns the most that a container may ask for: the configured limits, and of kinds other than memory and
-// cores no more than a node has.
+// askable returns the largest size that may be asked for: the configured limits, and of kinds other than memory and
+// cores no more than the largest node has.
 func askable(m *manager) wire.Resource {
 	most := m.config.Sizes.most()
 	if len(m.config.Sizes.Kinds) > 0 && m.now.Sub(m.started) >= nodesWait {

@@ -20,7 +20,7 @@ type owner struct {
 	line  line
 	spare sync.Pool // of calls whose caller waits
 	timer *time.Timer
-	armed time.Time // when timer goes off; zero: it is not set
+	armed time.Time // when timer goes off; zero: it is not set. Only turns use it
 }
 
 // An answer makes the reply to a call, after the Step that the call's facts led to. A nil answer is an empty message.
@@ -32,12 +32,12 @@ func reply(r proto.Message) (answer, error) { return func() proto.Message { retu
 // A call is work that a goroutine hands to the current leader.
 type call struct {
 	do     func(*manager) (answer, error)
-	later  answer
+	later  answer // that do has returned
 	reply  proto.Message
-	encode bool
+	encode bool      // the reply must be encoded within the turn, into text
 	text   proto.Raw // the reply, encoded
 	err    error
-	kept   uint64    // number of the changes to be kept before the reply goes out; zero: none
+	kept   uint64    // number of the changes to be stored before the reply goes out; zero: none
 	done   chan news // of capacity 1; nil: no caller waits
 }
 
@@ -49,8 +49,8 @@ const (
 	leads         // the caller is the next leader, and carries out its own call first
 )
 
-// partOfCall is how many asks, how many releases and how many changes of size of one call are taken in one turn, and
-// how many reports of one heartbeat.
+// partOfCall is how many elements of each list of one call are taken in one turn: asks, releases and changes of size of
+// an ApplicationMaster, reports of a NodeManager.
 const partOfCall = 500
 
 // cutAt returns the first n elements of list, or all if there are fewer, and the rest.
@@ -135,8 +135,8 @@ func (o *owner) post(do func()) {
 type line struct {
 	mu      sync.Mutex
 	waiting []*call
-	spare   []*call
-	led     bool
+	spare   []*call // the memory of waiting at the next take
+	led     bool    // a goroutine leads
 }
 
 // join puts a call into the line, and reports whether the caller must lead.
@@ -222,7 +222,7 @@ func (o *owner) turn(batch []*call) {
 		before := m.saves.seen()
 		c.later, c.err = c.do(m)
 		if m.saves.seen() != before {
-			c.kept = 1
+			c.kept = 1 // until the number is known
 		}
 	}
 	meet(m)

@@ -63,7 +63,7 @@ func (rm *ResourceManager) Views(user string) func(sched.JobID) bool {
 // Visitor returns the user that a request of a browser names, as Hadoop's simple authentication does.
 func Visitor(r *http.Request) string { return visitor(r) }
 
-// servePage serves the configured page beside what Hadoop has.
+// servePage serves the page of the configuration, at paths that Hadoop does not serve; nil: there is none.
 func servePage(mux *http.ServeMux, page http.Handler) {
 	if page == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// listed makes the test whether a user is on a list. Groups are those that learn has found.
+// listed returns a function that reports whether a user is on a list. It knows the groups that are cached.
 func (m *manager) listed(user string) func(ACL) bool {
 	return func(a ACL) bool {
 		return a.Everybody || slices.Contains(a.Users, user) ||
@@ -31,7 +31,7 @@ func (m *manager) mayAdminister(user, queue string) bool {
 	return m.queues.allows(queue, m.listed(user), administers)
 }
 
-// may reports whether a user may see or change an application, with how the application was submitted.
+// may reports whether a user may see (wire.ViewApp) or change (wire.ModifyApp) the application.
 func (app *application) may(user string, do int32) bool { return app.m.judge(user).may(app, do) }
 
 // A judge says what a user may do, within one turn. It finds out once for each queue whether the user administers it.
@@ -68,7 +68,8 @@ func (j *judge) may(app *application, do int32) bool {
 	return may
 }
 
-// seen is a report of an application for a user: who may not see it is told no more of it than that it is there.
+// seen returns the report of an application for a user. A user who may not see the application gets a report without
+// diagnostics, progress, use, attempt and addresses.
 func (app *application) seen(user string) wire.ApplicationReport {
 	r := app.report()
 	if !app.may(user, wire.ViewApp) {
@@ -85,7 +86,7 @@ func (app *application) seen(user string) wire.ApplicationReport {
 	return r
 }
 
-// unseen refuses to tell of a part of an application.
+// unseen returns the exception for a user who may not see what it names.
 func unseen(user, what string) error {
 	return rpc.Errorf(classYARN, "User %s does not have privilege to see this %s", user, what)
 }

@@ -16,13 +16,14 @@ import (
 	"time"
 )
 
-// properties are the properties of Hadoop's configuration files. Later files override earlier ones.
+// properties are the properties of Hadoop's configuration files. Later files override earlier ones. Methods that read a
+// value note in wrong what is wrong with it.
 type properties struct {
 	dir    string // the folder of the files
 	values map[string]property
 	used   map[string]bool // names of properties that were asked for
-	wrong  []error
-	other  *[]Kind // what kindsOf returns; nil: not read yet
+	wrong  []error         // what is wrong with values, a property each
+	other  *[]Kind         // what kindsOf returns; nil: not read yet
 }
 
 // A property is a value, and the file that sets it. Later files do not override a final property.
@@ -31,7 +32,7 @@ type property struct {
 	final       bool
 }
 
-// A Property is a property in one of Hadoop's configuration files.
+// A Property is a property as /conf shows it.
 type Property struct {
 	Name  string `json:"key" xml:"name"`
 	Value string `json:"value" xml:"value"`
@@ -271,7 +272,7 @@ func hidden(p *properties) []*regexp.Regexp {
 	between := func(r rune) bool { return r == ',' || r <= ' ' }
 	for _, text := range strings.FieldsFunc(p.text(sensitiveKeys, ""), between) {
 		one, err := regexp.Compile(text)
-		if err != nil { // Java's patterns can more: no value is shown, rather than one too many
+		if err != nil { // a pattern that only Java knows: no value at all is shown
 			one = regexp.MustCompile("")
 		}
 		list = append(list, one)
@@ -279,7 +280,7 @@ func hidden(p *properties) []*regexp.Regexp {
 	return list
 }
 
-// said returns all properties, sorted by name. The values of names that are hidden are replaced by "<redacted>".
+// said returns all properties, sorted by name. Values of properties with hidden names are replaced by "<redacted>".
 func (p *properties) said() (list []Property) {
 	patterns := hidden(p)
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {

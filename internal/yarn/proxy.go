@@ -26,7 +26,7 @@ const (
 // proxyName is the proxy's name in Via headers, by which it recognizes its own requests.
 const proxyName = "sojourn-rm"
 
-// asker is the user that a request has proved to be of, in its context.
+// asker is the key, in a request's context, of the user that the request has proved to come from.
 type asker struct{}
 
 // A proxy serves the pages of ApplicationMasters under /proxy/application_…. ApplicationMasters accept requests from
@@ -205,7 +205,7 @@ func pagesOf(tracking string) (*url.URL, bool) {
 	return u, true
 }
 
-// page answers with a short page.
+// page answers with a short page. Title and text are not HTML.
 func page(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -218,7 +218,7 @@ func page(w http.ResponseWriter, status int, title, text string) {
 	)
 }
 
-// appPage serves the page of an application that has no pages of its own. Reports of such applications name it.
+// appPage serves the page of an application. Reports name it where an application has no pages of its own.
 func appPage(f *front, w http.ResponseWriter, r *http.Request) {
 	id, err := wire.ParseApplicationID(r.PathValue("app"))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// tellOf tells of a queue; users' own queues below it are not shown, as Hadoop has none. apps are those of
-// queueTeller.
+// tellOf answers request q about a queue. The queues of users below it are left out, because Hadoop has none. apps is
+// queueTeller.apps.
 func tellOf(m *manager, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport) *wire.QueueResponse {
 	queue, ok := m.core.Queues[0], q.Name == "root" || q.Name == ""
 	if !ok {
@@ -43,10 +43,11 @@ func (m *manager) queueNamed(name string) bool {
 	return ok || leaf || name == "root"
 }
 
-// A capacities is what a queue may use, as parts: of its parent's, and of the whole cluster.
+// A capacities is what a queue is guaranteed and what it may use at most: as parts of what its parent has (own, most),
+// and as parts of the cluster (absolute, absoluteMost).
 type capacities struct{ own, most, absolute, absoluteMost float32 }
 
-// capacities works out what a queue may use. What its file says as a part stays exactly that, whatever the cluster
+// capacities returns the capacities of a queue. A part that its file names is returned as it is, whatever the cluster
 // has.
 func (m *manager) capacities(q *sched.Queue) capacities {
 	if q.ID == 0 {
@@ -75,10 +76,10 @@ func (m *manager) share(r sched.Resources) float32 {
 type queueTeller struct {
 	m      *manager
 	counts map[string]*tally                   // of appTable.tallies
-	apps   map[string][]wire.ApplicationReport // that live, by path, those of the root are all; may be nil
+	apps   map[string][]wire.ApplicationReport // that live, by the path of their queue; "" has all. nil: not asked for
 }
 
-// tellQueue describes a queue, and those below it as far as q asks for them, with applications that live.
+// tellQueue describes a queue, and the queues below it as far as q asks for them. apps is queueTeller.apps.
 func tellQueue(
 	m *manager, queue *sched.Queue, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport,
 ) *wire.QueueInfo {

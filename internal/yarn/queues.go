@@ -53,6 +53,7 @@ func (q *Queues) stopped(path string) bool {
 	})
 }
 
+// withDefaults sets the queues and the rules of a cluster without a configuration, where q has none.
 func (q *Queues) withDefaults() {
 	if len(q.Tree) == 0 {
 		q.Tree = []*sched.QueueSpec{{Name: sched.DefaultQueue}} // clients ask for it before there is a job in it
@@ -65,9 +66,10 @@ func (q *Queues) withDefaults() {
 // A leafTable finds the leaves of a tree of queues.
 type leafTable struct {
 	byPath map[string]bool     // true: a leaf; false: it has queues below it
-	byName map[string][]string // paths of leaves
+	byName map[string][]string // paths of leaves, by the last part of the path
 }
 
+// leaves returns the table of the leaves of the tree.
 func (q Queues) leaves() leafTable {
 	t := leafTable{byPath: map[string]bool{}, byName: map[string][]string{}}
 	var add func(list []*sched.QueueSpec, above string)
@@ -117,7 +119,7 @@ func (t *leafTable) mayCreate(path string) bool {
 // A placement finds the queue of each application.
 type placement struct {
 	Queues
-	leaves leafTable
+	leaves leafTable       // of Queues
 	made   map[string]bool // paths of queues that users have created, and of those above them: the core keeps them all
 }
 
@@ -248,8 +250,8 @@ func (q *placement) listsOf(name string) (path string, ok bool) {
 	return path, ok
 }
 
-// said notes the access lists of a queue in a file. which says whether the file has the lists for submitting and for
-// administering. A list that the file does not have is empty; the root's is everybody.
+// said notes the access lists a of a queue, as a file has them. which tells whether the file has the list for
+// submitting and the one for administering. A list that the file does not have is empty, or, for the root, everybody.
 func (q *Queues) said(path string, a QueueAccess, which [2]bool) {
 	if which == [2]bool{} {
 		return

@@ -11,11 +11,13 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// How a ResourceManager recovers after a restart. The store has applications, their attempts, keys and tokens.
-// Applications that are not over wait for their ApplicationMasters, whose nodes register again. Each NodeManager then
-// reports its containers, and the core learns of them in the Step in which the node joins, so that no room is granted
-// twice. ApplicationMasters are told to register again, and then repeat all their asks, as Hadoop's client library
-// does.
+// How a ResourceManager recovers after a restart:
+//
+//  1. The store has applications, their attempts, keys and tokens (restore).
+//  2. Applications that are not over wait for their ApplicationMasters, on nodes that are absent (resume).
+//  3. NodeManagers register again and report their containers (find, adopt). The core learns of the containers in the
+//     Step in which the node joins (found, book), so that no room is granted twice.
+//  4. ApplicationMasters are told to register again, and then repeat all their asks, as Hadoop's client library does.
 
 // remember opens the store, in a file or in ZooKeeper, and restores its content. All later changes of the state are
 // written to it.
@@ -239,8 +241,8 @@ func (app *application) failures() (n int32) {
 	return n
 }
 
-// unfound is called when a container ends that the core does not know. The core cannot count the failure of such an
-// ApplicationMaster, nor start another one, so unfound does that.
+// unfound is called when a container ends that the core does not know. If it is an ApplicationMaster's, the core can
+// neither count its failure nor start another one, so unfound does that.
 func (app *application) unfound(c *container) {
 	switch {
 	case !c.isMaster() || app.over:

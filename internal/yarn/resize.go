@@ -8,7 +8,7 @@ import (
 // How containers change their sizes. An ApplicationMaster names the version of the container that it knows, so that two
 // changes do not cross.
 //
-// A decrease holds at once, and the node is told with its next beat.
+// A decrease holds at once, and the node is told with its next heartbeat.
 //
 // An increase is an ask for a second container on the same node, of the difference. The policy, the queue's limits and
 // the node's room decide about it as about any ask, and it waits where it does not fit. When the core grants it, the
@@ -21,7 +21,7 @@ const (
 	otherVersion = "INCORRECT_CONTAINER_VERSION_ERROR"
 	askedAlready = "UPDATE_OUTSTANDING_ERROR"
 	outOfRange   = "RESOURCE_OUTSIDE_ALLOWED_RANGE"
-	noSuchUpdate = "UPDATE_NOT_SUPPORTED" // not Hadoop's: of how urgently a container is run
+	noSuchUpdate = "UPDATE_NOT_SUPPORTED" // not Hadoop's word: for changes of how urgently a container is run
 )
 
 // update begins the changes of size that an ApplicationMaster asks for, and notes those that are refused.
@@ -79,7 +79,8 @@ func (c *container) update(u *wire.UpdateRequest, most wire.Resource, again bool
 	return ""
 }
 
-// grow asks for what the container lacks of size to. It replaces an ask that waits for the container.
+// grow asks for missing, which is what the container lacks of size to. The ask replaces one that waits for the
+// container. grow returns "", or why there can be no such ask.
 func (c *container) grow(to, missing wire.Resource) string {
 	c.withdraw()
 	app := c.attempt.app
@@ -129,7 +130,8 @@ func grown(app *application, a *sched.Action, key groupKey) {
 	}
 }
 
-// become changes the container's size, in the core too, and queues the messages to its node and its ApplicationMaster.
+// become changes the container's size to to, in the core too, and queues the messages to its node and to its
+// ApplicationMaster.
 func (c *container) become(to wire.Resource, kind wire.UpdateKind) {
 	m := c.m
 	if c.growth == nil {
@@ -162,7 +164,7 @@ func (c *container) began() {
 	}
 }
 
-// tellNode has the container's size told to its node with the next beat, once however often it changes until then.
+// tellNode queues the container's size for the next answer to its node: once, however often it changes until then.
 func (c *container) tellNode() {
 	if !c.growth.untold {
 		c.growth.untold = true
@@ -209,7 +211,7 @@ func (n *node) increased(list []wire.Container) {
 	}
 }
 
-// sized returns the container as its node is told it when the size has changed.
+// sized returns the container for the message that tells its node the new size.
 func (c *container) sized() wire.Container {
 	signed, _ := c.token(nil)
 	return c.describe(signed)

@@ -22,7 +22,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Limits on those who ask by REST.
+// Limits on callers of REST.
 const (
 	restHeader = 10 * time.Second // for a request's head
 	restIdle   = time.Minute
@@ -53,7 +53,8 @@ func serveREST(ctx context.Context, f *front, ln net.Listener, own []net.Addr) e
 	return nil
 }
 
-// restPages are the pages of /ws/v1/cluster that only read.
+// restPages are the pages of /ws/v1/cluster that only read, and read within one turn. They have the members of Hadoop's
+// pages (Hadoop's document "ResourceManager REST API's").
 var restPages = map[string]func(rest) (body, error){
 	"":                                  rest.info,
 	"/info":                             rest.info,
@@ -87,6 +88,7 @@ var restLists = map[string]func(*front, *http.Request) (body, error){
 	"/apps/{app}/appattempts/{attempt}/containers": containersOf,
 }
 
+// restHandler serves all paths of the web address. own are the addresses of the ResourceManager, for newProxy.
 func restHandler(f *front, own []net.Addr) http.Handler {
 	mux := http.NewServeMux()
 	const cluster = "/ws/v1/cluster"
@@ -236,7 +238,7 @@ func fields(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// noState says that no state of applications is called that.
+// noState returns the message for a name that no state of applications has.
 func noState(name string) string {
 	var all []string
 	for s := wire.AppNew; s <= wire.AppKilled; s++ {
@@ -452,7 +454,7 @@ type outlookCache struct {
 	at   sched.Time
 }
 
-// outlookFresh is how old a look may be that callers get.
+// outlookFresh is the greatest age of a look that callers get.
 const outlookFresh = sched.Time(time.Second)
 
 // now returns a look that is at most outlookFresh old, and its age. The turn only copies what is left to do; the rest
@@ -498,7 +500,7 @@ func (q rest) state() (body, error) {
 	return stateBody(app), nil
 }
 
-// The bodies of one value of an application have names of their own in XML.
+// stateBody returns the body of an application's state. Bodies of one value have a name of their own in XML.
 func stateBody(app *application) body {
 	return body{alone + "appstate", struct {
 		State string `json:"state" xml:"state"`

@@ -11,8 +11,8 @@ type accessInfo struct {
 }
 
 // accessToQueue tells administrators of a queue whether a user may submit to it, or administer it. It is called outside
-// of turns. Lists count without yarn.acl.enable too, as in Hadoop. So it looks up the groups of both users even where
-// those of callers do not matter.
+// of turns. The lists of queues apply even without yarn.acl.enable, as in Hadoop, so accessToQueue looks up the groups
+// of the caller and of the user in any case.
 func accessToQueue(f *front, r *http.Request) (b body, err error) {
 	f.groups.lookUp(visitor(r))
 	if b, err = f.inTurn(r, rest.access); err != nil {

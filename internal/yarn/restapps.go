@@ -25,7 +25,8 @@ type appDetails struct {
 	Timeouts         *timeoutList  `json:"timeouts,omitempty" xml:"timeouts"`
 }
 
-// leaveOut leaves parts of applications' bodies out, by the names that Hadoop gives them.
+// leaveOut has, for each part of an application's body that a request may deselect, the function that leaves it out.
+// The names of the parts are Hadoop's.
 var leaveOut = map[string]func(*appDetails){
 	"resourceRequests":       func(d *appDetails) { d.Requests = nil },
 	"timeouts":               func(d *appDetails) { d.Timeouts = nil },
@@ -38,7 +39,7 @@ var leaveOut = map[string]func(*appDetails){
 func unselected(r *http.Request) (func(*appDetails), error) {
 	var all []func(*appDetails)
 	names := slices.Sorted(maps.Keys(leaveOut))
-	r.FormValue("") // parses
+	r.FormValue("") // so that r.Form is parsed
 	for name := range strings.SplitSeq(strings.Join(r.Form["deSelects"], ","), ",") {
 		name = strings.TrimSpace(name)
 		i := slices.IndexFunc(names, func(one string) bool { return strings.EqualFold(one, name) })

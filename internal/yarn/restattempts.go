@@ -86,8 +86,8 @@ func bodyOfOneAttempt(a *attempt) oneAttemptInfo {
 	return o
 }
 
-// containerList is written as Hadoop writes lists within such bodies: one container is an object, several are a list,
-// and none are left out.
+// containerList is a list of containers as Hadoop writes it in a body without a name: one container is an object,
+// several are a list, and an empty list is left out.
 type containerList struct {
 	Container oneOrMore[containerInfo] `json:"container,omitempty" xml:"container"`
 }

@@ -50,15 +50,15 @@ func (f *front) answerREST(w http.ResponseWriter, r *http.Request, do func() (bo
 	write()
 }
 
-// shareOf returns the share that a request has of what connections may hold, which is empty.
+// shareOf returns a share, still empty, of the memory that connections may hold, for the host of a request.
 func (f *front) shareOf(r *http.Request) *rpc.Share {
 	host, _, _ := net.SplitHostPort(r.RemoteAddr)
 	share := f.room.ShareOf(host)
 	return &share
 }
 
-// makeREST encodes a reply, or why there is none, in JSON or XML as the request accepts. It returns what writes it, and
-// how many bytes it holds until then.
+// makeREST encodes a reply, or, if err is not nil, why there is none, in JSON or XML as the request accepts. It returns
+// the function that writes the reply, and how many bytes of memory the reply holds until then.
 func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write func(), size int) {
 	status := http.StatusOK
 	if err != nil {
@@ -99,7 +99,7 @@ func (e *restError) body() body {
 	return body{"RemoteException", exceptionInfo{e.class, "org.apache.hadoop.yarn.webapp." + e.class, e.message}}
 }
 
-// writeJSON writes an object of one name.
+// writeJSON writes an object with one member, or the value alone.
 func writeJSON(w io.Writer, b body) error {
 	if strings.HasPrefix(b.name, alone) {
 		return json.NewEncoder(w).Encode(b.value)
@@ -107,7 +107,7 @@ func writeJSON(w io.Writer, b body) error {
 	return json.NewEncoder(w).Encode(map[string]any{b.name: b.value})
 }
 
-// writeXML writes an element of that name. The elements of a list have the name of the list each, as Hadoop's have.
+// writeXML writes an element with the body's name. Each element of a list has the name of the list, as in Hadoop.
 func writeXML(w io.Writer, b body) error {
 	if _, err := io.WriteString(w, strings.TrimSuffix(xml.Header, "\n")); err != nil {
 		return err

@@ -17,11 +17,11 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// What is changed by REST: applications are submitted, moved, given another priority or lifetime, and killed. The
-// caller is who visitor says; one that says nothing changes nothing.
+// What is changed by REST: applications are submitted, moved, given another priority or lifetime, and killed. The user
+// is the one that visitor returns. A request that names no user changes nothing.
 
-// restChanges are the requests below /ws/v1/cluster that change something, or are new to clients: each reads its body
-// before the turn.
+// restChanges are the PUT and POST requests below /ws/v1/cluster. Each function reads the body of the request, before
+// the turn, and returns what to do within the turn.
 var restChanges = map[string]func(r io.Reader) (func(rest) (body, error), error){
 	"PUT /apps/{app}/state":             readKill,
 	"PUT /apps/{app}/queue":             readMove,
@@ -35,7 +35,7 @@ var restChanges = map[string]func(r io.Reader) (func(rest) (body, error), error)
 	"POST /delegation-token/expiration": without(rest.noToken),
 }
 
-// without is for a request whose body says nothing.
+// without returns a function for restChanges that calls do, and does not read the body.
 func without(do func(rest) (body, error)) func(io.Reader) (func(rest) (body, error), error) {
 	return func(io.Reader) (func(rest) (body, error), error) { return do, nil }
 }
@@ -73,7 +73,7 @@ func changeREST(mux *http.ServeMux, f *front, cluster string) {
 	}
 }
 
-// readJSON reads a body.
+// readJSON reads a body. what, in the error, is what the body must be.
 func readJSON(r io.Reader, to any, what string) error {
 	if err := json.NewDecoder(r).Decode(to); err != nil {
 		return badRequest("the body must be " + what + " in JSON: " + err.Error())
@@ -85,7 +85,7 @@ func readKill(r io.Reader) (func(rest) (body, error), error) {
 	return rest.kill, killWanted(r)
 }
 
-// caller binds the caller to the state, who must say its name.
+// caller returns the client of the user that the request names, or an error if it names none.
 func (q rest) caller() (client, error) {
 	if q.user == staticUser {
 		return client{}, forbidden("The default static user cannot carry out this operation.")
@@ -167,6 +167,7 @@ type timeoutList struct {
 	Timeout []timeoutInfo `json:"timeout" xml:"timeout"`
 }
 
+// lifetime returns the lifetime of the application that the path names.
 func (q rest) lifetime() (timeoutInfo, error) {
 	app, err := q.named()
 	if err != nil {
@@ -175,7 +176,7 @@ func (q rest) lifetime() (timeoutInfo, error) {
 	return lifetimeOf(app), nil
 }
 
-// lifetimeOf says when an application is to be killed; nothing is left of the time of one that is over.
+// lifetimeOf says when an application will be killed. An application that is over has 0 s left.
 func lifetimeOf(app *application) timeoutInfo {
 	t := timeoutInfo{lifetimeName, app.expiry(), -1}
 	if ends := app.lifetime.ends; !ends.IsZero() {
@@ -358,14 +359,14 @@ func (i *submissionInfo) submission() (*wire.Submission, error) {
 	return s, nil
 }
 
-// The numbers of what a file of a container is, and of who may share it.
+// The numbers, in Hadoop's messages, of what a container's file is, of who may share it, and of what a list allows.
 var (
 	fileKinds  = map[string]int32{"ARCHIVE": 1, "FILE": 2, "PATTERN": 3}
 	fileShares = map[string]int32{"PUBLIC": 1, "PRIVATE": 2, "APPLICATION": 3}
 	accessList = map[string]int32{"VIEW_APP": wire.ViewApp, "MODIFY_APP": wire.ModifyApp}
 )
 
-// context makes the launch context, field by field as Hadoop has them.
+// context makes the message of the launch context, with the numbers of Hadoop's fields (ContainerLaunchContextProto).
 func (i *launchInfo) context() (*wire.LaunchContext, error) {
 	var b []byte
 	for _, e := range i.Files.Entry {
@@ -453,13 +454,13 @@ func decode64(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(s)
 }
 
-// schedulerConf refuses as Hadoop does where queues stand in a file.
+// schedulerConf refuses to show or to change the queues, as Hadoop does if the queues are in a file.
 func (q rest) schedulerConf() (body, error) {
 	return body{}, badRequest("This API only supports to retrieve scheduler configuration from a mutable-conf " +
 		"scheduler, underneath scheduler CapacityScheduler is not an instance of MutableConfScheduler")
 }
 
-// noToken refuses as Hadoop does in simple mode. With Kerberos, tokens are given by RPC only.
+// noToken refuses to give delegation tokens, as Hadoop does without Kerberos. With Kerberos they are given by RPC only.
 func (q rest) noToken() (body, error) {
 	if q.m.config.Security.Kerberos != nil {
 		return body{}, forbidden("Delegation tokens are not given by REST: ask for one by getDelegationToken")

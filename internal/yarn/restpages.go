@@ -13,7 +13,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// withOptions answers OPTIONS, with which Hadoop's own clients begin, wherever they ask.
+// withOptions answers OPTIONS for every path: Hadoop's own clients begin with it.
 func withOptions(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodOptions {
@@ -24,7 +24,7 @@ func withOptions(h http.Handler) http.Handler {
 	})
 }
 
-// withoutSlash serves paths below another that end with a slash as those without, as Hadoop does.
+// withoutSlash serves each path below another one in the same way with a slash at its end and without, as Hadoop does.
 func withoutSlash(h http.Handler, below string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, below) && strings.HasSuffix(r.URL.Path, "/") {
@@ -84,8 +84,8 @@ func overviewOf(m *manager) string {
 		m.core.Capacity[sched.VCores], m.leases.count, len(m.apps.list), len(m.apps.list)-m.apps.gone)
 }
 
-// confPage serves the properties of the configuration files, one where name is given, in XML or, where the request
-// asks for it, in JSON.
+// confPage serves the properties of the configuration files, or the one that parameter name asks for, in XML or, if the
+// request asks for it, in JSON.
 func confPage(said []Property, w http.ResponseWriter, r *http.Request) {
 	if name := r.FormValue("name"); name != "" {
 		var one []Property
@@ -123,7 +123,7 @@ func wantsJSON(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "json") || r.FormValue("format") == "json"
 }
 
-// jmxPage serves beans, those whose name begins as qry asks.
+// jmxPage serves the beans whose names begin with parameter qry.
 func jmxPage(beans []any, w http.ResponseWriter, r *http.Request) {
 	if want := strings.TrimSuffix(r.FormValue("qry"), "*"); want != "" {
 		var some []any

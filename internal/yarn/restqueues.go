@@ -59,8 +59,8 @@ type queueUser struct {
 	Masters amountInfo `json:"AMResourceUsed" xml:"AMResourceUsed"`
 }
 
-// partOf returns the part p of the cluster's capacity, rounded down. It allows for the error of p's last digit, so that
-// a third of 3 is 1.
+// partOf returns part p of the cluster's capacity, rounded down. It allows for the error of a float32, so that a third
+// of 3 is 1.
 func partOf(m *manager, p float32) amountInfo {
 	all, x := m.core.Capacity, float64(p)*(1+1e-7)
 	for k := range all {
@@ -72,6 +72,8 @@ func partOf(m *manager, p float32) amountInfo {
 // A queueUse is the use of a queue, by user. An application is active as soon as its ApplicationMaster is started.
 type queueUse map[string]*userUse
 
+// A userUse is what a user has in a queue: how many applications wait for their ApplicationMasters, how many are
+// active, and what all of them and their masters use.
 type userUse struct {
 	waiting, active int64
 	used, masters   sched.Resources

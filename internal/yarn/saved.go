@@ -43,7 +43,7 @@ func (s *saver) mark(app *application) {
 	}
 }
 
-// put notes that the value of a name is m from now on; a nil m deletes it.
+// put notes that the value of that name is m from now on; a nil m deletes it.
 func (s *saver) put(name string, m proto.Message) {
 	if s == nil {
 		return
@@ -63,7 +63,8 @@ func (s *saver) seen() int {
 	return s.marks
 }
 
-// mostInFull is how many attempts of an application keep their whole diagnostics. Those before keep the beginning.
+// mostInFull is how many attempts of an application, the last ones, keep their whole diagnostics. Earlier attempts keep
+// the beginning.
 const mostInFull = 20
 
 // attemptsOfPart is how many attempts a part has. Where failures expire an application may have any number of attempts,
@@ -134,7 +135,7 @@ func (s *saver) close() error {
 	return s.to.Close()
 }
 
-// store returns the name of the store of the state.
+// store returns the name, for REST, of where the state is stored.
 func (m *manager) store() string {
 	switch {
 	case m.saves == nil:
@@ -154,6 +155,7 @@ func (s *saver) kept() func() error {
 	return func() error { return s.wait(number) }
 }
 
+// savedName returns the part of names that names an application.
 func savedName(id wire.ApplicationID) string { return fmt.Sprintf("%d/%d", id.Timestamp, id.ID) }
 
 // A savedLife describes the last life of the ResourceManager, from a start to an end.
@@ -471,6 +473,7 @@ func (a ACL) String() string {
 	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
 }
 
+// millisTime returns the instant of ms since 1970; zero: the zero Time.
 func millisTime(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}

@@ -17,9 +17,9 @@ type ResourceManager struct {
 	listeners    []net.Listener
 	tls          *tls.Config // of REST; nil: it is served without TLS
 	front        *front
-	start        *nodeCaller
+	start        *nodeCaller // starts ApplicationMasters
 	stopLaunches context.CancelFunc
-	stopTime     time.Duration // how long Serve waits for what goes on when it is to end
+	stopTime     time.Duration // how long Serve waits, when it must end, for calls and launches that go on
 }
 
 // Listen checks the configuration, takes the ports, and restores the stored state.
@@ -88,8 +88,8 @@ func (rm *ResourceManager) Addresses() Addresses {
 	return Addresses{at(0), at(1), at(2), at(3), at(4)}
 }
 
-// Serve serves until ctx is done, and returns at most stopTime later. The error is nil then, else why a server ended,
-// or that a turn was not over in time.
+// Serve serves until ctx is done, and returns at most stopTime later. The error is nil if ctx was done, else it says
+// why a server has ended. In both cases it may be that the state could not be stored, or a turn was not over in time.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
 	ofNodes, conns := connsOf(mostFiles())
 	rm.announce(ofNodes, conns)
@@ -197,7 +197,7 @@ func (rm *ResourceManager) servers(ofNodes, conns int) (list []func(context.Cont
 	return list
 }
 
-// usualStop is the stopTime of a ResourceManager: service managers kill what takes much longer.
+// usualStop is the stopTime of a ResourceManager. Service managers kill a process that takes much longer to end.
 const usualStop = 4 * time.Second
 
 // late returns a channel that gets a value stopTime after ctx is done. The time is counted in parts: while the whole

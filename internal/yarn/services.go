@@ -115,7 +115,7 @@ func (s Services) grouped() bool {
 	return false
 }
 
-// setServices replaces the access lists for connections that begin from now on; nil: there are no lists.
+// setServices replaces the access lists of protocols, for connections that begin from now on; nil: there are no lists.
 func (f *front) setServices(s Services) {
 	if s.grouped() {
 		f.groups.wanted.Store(true)
@@ -128,8 +128,8 @@ func (f *front) guard(s *rpc.Server) {
 	s.Admit = func(c *rpc.Call) error { return f.admits(s.Protocol, c) }
 }
 
-// admits returns Hadoop's exception if a caller may not use a protocol; nil: it may. It may ask the operating system,
-// so it is called outside of turns.
+// admits returns Hadoop's exception if a caller may not use a protocol; nil: it may. It sets the user of calls by
+// delegation token (recognize). It may ask the operating system, so it is called outside of turns.
 func (f *front) admits(protocol string, c *rpc.Call) error {
 	if err := f.recognize(protocol, c); err != nil {
 		return err

@@ -7,16 +7,19 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Where ApplicationMasters are not started. A launch that fails, or an ApplicationMaster whose process fails there,
-// excludes its node for the application's next attempts, until a NodeManager registers there again: a node where
-// every process fails at once has always room. A node on which shunLaunches launches in a row fail is excluded for
-// the ApplicationMasters of all applications, until one starts there, it registers again, or shunTime is over. Where
-// no node would be left that is large enough, none is excluded.
+// Where ApplicationMasters are not started.
+//
+// A node where a launch or the process of an ApplicationMaster has failed is excluded for the application's next
+// attempts, until a NodeManager registers there again. Otherwise a node where every process fails at once would always
+// have room for the next one. A node on which shunLaunches launches in a row have failed is excluded for the
+// ApplicationMasters of all applications, until one starts there, the node registers again, or shunTime is over. If no
+// node would be left that is large enough, none is excluded.
 
 // shunLaunches is how many launches on a node fail in a row until it is excluded for all.
 const shunLaunches = 2
 
-// A shunnedNode is a node on which no ApplicationMaster is started. It expires after shunTime.
+// A shunnedNode is a node on which no ApplicationMaster is started. When it expires, after shunTime, its failures are
+// forgotten.
 type shunnedNode node
 
 func (n *shunnedNode) expired() { (*node)(n).trust() }
@@ -126,7 +129,7 @@ func (app *application) starting() bool {
 }
 
 // retry notes that the core must be told again where ApplicationMasters that wait may be started, because nodes have
-// changed. It costs nothing where no launch failed.
+// changed. It notes nothing if no node is excluded now, or was when nodes changed last.
 func (t *appTable) retry(m *manager) {
 	wary := t.wary > 0 || m.live.shunned.count > 0
 	t.again = t.again || wary || t.retold

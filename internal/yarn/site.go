@@ -16,8 +16,8 @@ import (
 )
 
 // Site reads a cluster's own configuration from a folder with core-site.xml, yarn-site.xml and capacity-scheduler.xml
-// or fair-scheduler.xml, as they stand. What it says goes into a Config without Core; notes say, a line each, which
-// properties for the ResourceManager are not understood here and have no effect.
+// or fair-scheduler.xml, as they stand. It returns a Config without Core. notes are lines about properties that are
+// meant for the ResourceManager, are not understood here, and have no effect.
 func Site(dir string) (config Config, notes []string, err error) {
 	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", kindsFile, capacityFile)
 	if err != nil {
@@ -86,7 +86,7 @@ const (
 	tableOfRacks  = "net.topology.table.file.name"
 )
 
-// rereadQueues reads what a folder says of the queues now.
+// rereadQueues reads the queues from folder dir again.
 func rereadQueues(dir string) (Queues, error) {
 	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", kindsFile, capacityFile)
 	if err != nil {
@@ -96,8 +96,8 @@ func rereadQueues(dir string) (Queues, error) {
 	return q, errors.Join(p.wrong...)
 }
 
-// queues reads the queues from the file of the scheduler that is configured: Hadoop's default is the Capacity
-// Scheduler. What decides is the policy, whatever they are called.
+// queues reads the queues from the file of the configured scheduler, Hadoop's Capacity Scheduler by default. capacity:
+// there is a capacity-scheduler.xml. Only the queues come from the scheduler's file: the policy decides.
 func (p *properties) queues(dir string, capacity bool) (q Queues, notes []string) {
 	switch p.scheduler() {
 	case fairScheduler:
@@ -128,7 +128,7 @@ func (p *properties) queues(dir string, capacity bool) (q Queues, notes []string
 // schedulerClass names Hadoop's scheduler by its Java class; fairScheduler is the last part of one.
 const schedulerClass, fairScheduler = "yarn.resourcemanager.scheduler.class", "FairScheduler"
 
-// scheduler is the name of the scheduler that is configured, without its package.
+// scheduler returns the class name of the configured scheduler, without its package.
 func (p *properties) scheduler() string {
 	class := p.text(schedulerClass, "CapacityScheduler")
 	return class[strings.LastIndexByte(class, '.')+1:]
@@ -163,7 +163,7 @@ func (p *properties) sizes() (s Sizes) {
 	return s
 }
 
-// times reads how long silence is borne, how often nodes beat, and how often keys change.
+// times reads how long peers may be silent, how often nodes beat, and how often keys change.
 func (p *properties) times(c *Config) {
 	const rm, node = "yarn.resourcemanager.", "yarn.nm.liveness-monitor.expiry-interval-ms"
 	const beat, graceful, roll = rm + "nodemanagers.heartbeat-interval-ms",
@@ -188,18 +188,18 @@ func (p *properties) times(c *Config) {
 	}
 	c.Keys.Roll = usualRoll
 	if n, said := p.number(roll, span{1, int64(mostTime / time.Second)}); said {
-		// A key is used when nodes have had 1.5 times their silence to hear of it, and must be gone before the next but
-		// one.
+		// A key is used when nodes have had 1.5 times their silence to learn it. As Hadoop, this refuses to roll keys
+		// more often than in twice that time.
 		if c.Keys.Roll = time.Duration(n) * time.Second; c.Keys.Roll <= 3*silence {
 			p.fail(roll, fmt.Sprintf("more than 3 times %s, which is %v", node, silence))
 		}
 	}
 }
 
-// usualRoll is how often keys change where nothing is said.
+// usualRoll is how often keys change by default.
 const usualRoll = 24 * time.Hour
 
-// config is what the properties say, queues apart.
+// config returns the configuration that the properties describe, except the queues.
 func (p *properties) config(dir string) Config {
 	const rm = "yarn.resourcemanager."
 	several := severalOf(p)
@@ -273,7 +273,7 @@ func (p *properties) config(dir string) Config {
 	return c
 }
 
-// policy names the policy that does what the configured scheduler does.
+// policy returns the name of the policy that does what the configured scheduler does.
 func (p *properties) policy() string {
 	switch p.scheduler() {
 	case fairScheduler:
@@ -296,7 +296,7 @@ var openValues = []struct {
 	{"yarn.authorization-provider", []string{"org.apache.hadoop.yarn.security.ConfiguredYarnAuthorizer"}},
 }
 
-// secured lists what files say of security that is not supported.
+// secured lists the settings of security that are not supported, a line each.
 func (p *properties) secured() (list []string) {
 	for _, one := range openValues {
 		value := p.text(one.name, "")
@@ -318,7 +318,8 @@ func (p *properties) secured() (list []string) {
 	return list
 }
 
-// webFilters lists the filters of Hadoop's web servers. Another one than openFilters may be what lets callers in.
+// webFilters is the property with the filters of Hadoop's web servers. A filter that is not among openFilters may be
+// the one that keeps callers out.
 const webFilters = "hadoop.http.filter.initializers"
 
 // openFilters are the filters without which REST is no more open than with them: hadoop.http.authentication.type says
@@ -330,8 +331,8 @@ var openFilters = []string{
 	"org.apache.hadoop.security.HttpCrossOriginFilterInitializer",
 }
 
-// access reads who may do what, queues apart. Where no administrator is said, the user that the ResourceManager
-// runs as does, not everybody as in Hadoop.
+// access reads who may do what, except with queues. Without yarn.admin.acl only the user that the ResourceManager runs
+// as administers the cluster. In Hadoop everybody does.
 func (p *properties) access(a *Access) {
 	a.Lists = p.yes("yarn.acl.enable", false)
 	a.Admins, a.Superusers = parseACL(p.raw("yarn.admin.acl", "")), p.superusers()

@@ -10,6 +10,7 @@ import (
 	"strings"
 )
 
+// Prefixes of the properties of several ResourceManagers, and of ZooKeeper.
 const (
 	haPrefix = "yarn.resourcemanager.ha."
 	zkPrefix = "hadoop.zk."
@@ -40,7 +41,7 @@ func severalOf(p *properties) *HA {
 			ids = append(ids, one)
 			h.Peers[one] = webOf(p, one)
 			for _, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address"} {
-				p.ofOne(one, name, "") // known, though only this one's are used
+				p.ofOne(one, name, "") // so that the other ones' have no note, though they are not used
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func zooParent(p *properties) string {
 	return p.text("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore")
 }
 
-// ofOne returns a property of one of several ResourceManagers: its name ends with that one's.
+// ofOne returns a property of one of several ResourceManagers: the one whose name ends with id, else the one without.
 func (p *properties) ofOne(id, name, otherwise string) string {
 	if id == "" {
 		return p.text("yarn.resourcemanager."+name, otherwise)
@@ -89,13 +90,14 @@ func (p *properties) ofOne(id, name, otherwise string) string {
 	return p.text("yarn.resourcemanager."+name+"."+id, p.text("yarn.resourcemanager."+name, otherwise))
 }
 
-// webOf returns where the pages of one of several ResourceManagers are.
+// webOf returns the address of the pages of one of several ResourceManagers, host:port.
 func webOf(p *properties, id string) string {
 	name, port := webName(p)
 	return p.ofOne(id, name, net.JoinHostPort(p.ofOne(id, "hostname", "localhost"), port))
 }
 
-// localOf returns the one whose host is this machine, by its name or an address; "": there is none, or more than one.
+// localOf returns the id of the ResourceManager whose hostname is a name or an address of this machine; "": there is
+// none, or more than one.
 func localOf(p *properties, ids []string) (found string) {
 	mine := []string{"localhost"}
 	if name, err := os.Hostname(); err == nil {
@@ -121,7 +123,8 @@ func localOf(p *properties, ids []string) (found string) {
 	return found
 }
 
-// zooUser reads as which user ZooKeeper is used: digest:USER:PASSWORD, or @FILE with that in it.
+// zooUser reads the user:password for ZooKeeper, from digest:USER:PASSWORD or from @FILE with that in it; "": there is
+// none.
 func zooUser(p *properties) string {
 	const name = zkPrefix + "auth"
 	text := p.text(name, p.text("yarn.resourcemanager.zk-auth", ""))

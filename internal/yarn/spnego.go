@@ -10,9 +10,9 @@ import (
 
 const negotiate = "Negotiate"
 
-// proving returns a handler that lets in requests whose users have proved who they are by SPNEGO (RFC 4559), where
-// Kerberos is on. Where it is on and REST has no principal, all requests are of Hadoop's static user, and change
-// nothing: else a name in a URL would be enough to act for another.
+// proving returns a handler for clusters with Kerberos: it lets in requests whose users prove by SPNEGO who they are
+// (RFC 4559). If REST has no principal, all requests are Hadoop's static user's, and change nothing: a name in a URL
+// must not be enough to act for another user. Without Kerberos proving returns next.
 func (f *front) proving(next http.Handler) http.Handler {
 	if f.kerberos == nil {
 		return next
@@ -34,7 +34,8 @@ func (f *front) proving(next http.Handler) http.Handler {
 	})
 }
 
-// negotiate finds out whose a request is. Where it cannot, it answers the request.
+// negotiate returns the user who sends a request. If there is no proof of that, ok is false, and negotiate has answered
+// the request.
 func (f *front) negotiate(w http.ResponseWriter, r *http.Request) (user string, ok bool) {
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, negotiate) {
@@ -68,7 +69,7 @@ func (f *front) negotiate(w http.ResponseWriter, r *http.Request) (user string, 
 	return user, true
 }
 
-// acceptWeb takes the token of a request, and returns the local user and the answer.
+// acceptWeb takes the token of a request, and returns the local user and the token for the answer.
 func (m *mechanism) acceptWeb(token []byte) (user string, reply []byte, err error) {
 	c, reply, err := m.acceptor.AcceptNegotiation(token)
 	if err != nil {

@@ -93,8 +93,8 @@ func refreshed(dir string) (r Refreshed, err error) {
 	return Refreshed{config.Access.Admins, config.Access.Superusers, config.MostPriority, config.Sizes.Nodes}, nil
 }
 
-// refreshing returns the Method of a refresh command: it reads the configuration again, and calls take with it in a
-// turn.
+// refreshing returns the Method of a refresh command: it reads the configuration again, and calls take with the result,
+// within a turn.
 func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
 	return func(_ context.Context, c *rpc.Call) (_ proto.Message, err error) {
 		if err := admit(f, c.User); err != nil {

@@ -115,7 +115,7 @@ func (l *grantList) pack() {
 	l.slots, l.first = kept, 0
 }
 
-// remove takes out a container that is in the list.
+// remove removes a container that is in the list. O(1).
 func (l *grantList) remove(c *container) {
 	l.slots[c.due] = nil
 	if l.count--; l.count == 0 {
@@ -123,7 +123,7 @@ func (l *grantList) remove(c *container) {
 	}
 }
 
-// next takes out the first container; nil: the list is empty.
+// next removes the first container and returns it; nil: the list is empty.
 func (l *grantList) next() *container {
 	for ; l.first < len(l.slots); l.first++ {
 		if c := l.slots[l.first]; c != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/zoo"
 )
 
-// How the state of Hadoop's ResourceManager becomes this one's, and the other way round, while neither runs. What is
-// made is what an earlier life of the ResourceManager would have left, so that it starts as after a restart: nodes
-// register again with what they run, and ApplicationMasters go on, because their tokens are signed with a key that the
-// next ResourceManager knows, too.
+// How the state of Hadoop's ResourceManager becomes this one's, and the other way round, while neither runs. The state
+// that is made is the one that an earlier life of the next ResourceManager would have left. So that ResourceManager
+// starts as after a restart: nodes register again with what they run, and ApplicationMasters go on, because the next
+// ResourceManager knows the key that signed their tokens.
 
-// TakeOver makes the state for a start of the store of Hadoop's ResourceManager, which is not changed. The state goes
-// to a file, or with config.Kept.HA to ZooKeeper, where no ResourceManager may be active. There must be no state yet.
-// Applications that run must be in one of the configured queues, or in one that users may create.
+// TakeOver makes a state to start from out of the store of Hadoop's ResourceManager. It does not change that store. The
+// state goes to a file, or with config.Kept.HA to ZooKeeper, where no ResourceManager may be active. There must be no
+// state yet. Applications that run must be in one of the configured queues, or in one that users may create.
 func TakeOver(ctx context.Context, from HadoopStore, config Config, file string) (moved Moved, err error) {
 	to, err := config.place(ctx, file)
 	if err != nil {
@@ -57,9 +57,9 @@ func TakeOver(ctx context.Context, from HadoopStore, config Config, file string)
 	return moved, to.write(values)
 }
 
-// HandOver makes the store of Hadoop's ResourceManager of the state, which is where TakeOver would put it. Then it puts
-// the state away: it must not be started from again. A store that is in the folder stays beside the new one; one that
-// is in ZooKeeper is replaced. If it is cut short, it may be called again.
+// HandOver makes the store of Hadoop's ResourceManager out of the state, which it reads where TakeOver would put it.
+// Then it puts the state away, so that no ResourceManager starts from it. A store that is in the folder already stays
+// beside the new one; a store in ZooKeeper is replaced. If HandOver is cut short, it may be called again.
 func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (moved Moved, err error) {
 	from, err := config.place(ctx, file)
 	if err != nil {
@@ -89,10 +89,10 @@ func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (
 	return moved, err
 }
 
-// dialPatience is how long is waited for a ResourceManager to answer, which must have ended.
+// dialPatience is how long place waits for the answer of a ResourceManager that should have ended.
 const dialPatience = 2 * time.Second
 
-// zooPatience is how long ZooKeeper is waited for, and the end of an active ResourceManager there.
+// zooPatience is how long a whole call waits for ZooKeeper, and for the lock of a ResourceManager that has just ended.
 const zooPatience = 30 * time.Second
 
 func (h HadoopStore) name() string {
@@ -114,7 +114,8 @@ func (h HadoopStore) read(ctx context.Context, log *slog.Logger) (s *hadoopstore
 	return s, err
 }
 
-// write writes the state of Hadoop's ResourceManager, and returns where the one is that was there before.
+// write writes the state of Hadoop's ResourceManager. before is where the store is now that was there; "": there was
+// none, or it was replaced.
 func (h HadoopStore) write(ctx context.Context, log *slog.Logger, s *hadoopstore.State) (before string, err error) {
 	if h.ZooKeeper == nil {
 		return hadoopstore.Write(h.Folder, s)
@@ -122,7 +123,7 @@ func (h HadoopStore) write(ctx context.Context, log *slog.Logger, s *hadoopstore
 	return "", h.with(ctx, log, func(nodes *zoo.Session) error { return hadoopstore.WriteNodes(nodes, h.Parent, s) })
 }
 
-// with does something in a session with ZooKeeper.
+// with calls do in a session with ZooKeeper.
 func (h HadoopStore) with(ctx context.Context, log *slog.Logger, do func(*zoo.Session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, zooPatience)
 	defer cancel()
@@ -149,8 +150,8 @@ type held interface {
 	retire(values map[string][]byte) (aside string, err error) // aside: where it is now; "": it is deleted
 }
 
-// place returns where the state is: in a file, or in ZooKeeper, whose lock it then has. A ResourceManager that answers
-// operators, Hadoop's or ours, is an error.
+// place returns where the state is: in a file, or in ZooKeeper. In ZooKeeper it takes the lock. A ResourceManager that
+// answers operators, Hadoop's or this project's, is an error.
 func (c *Config) place(ctx context.Context, file string) (*place, error) {
 	if at := c.Addresses.Admin; at != "" {
 		if conn, err := (&net.Dialer{Timeout: dialPatience}).DialContext(ctx, "tcp", at); err == nil {
@@ -254,7 +255,7 @@ func (n *inNodes) read() (found map[string][]byte, err error) {
 	return found, err
 }
 
-// write writes life and keys last: no ResourceManager starts from what has none, and take-over may replace it.
+// write writes life and keys last. No ResourceManager starts from a state without keys, and take-over may replace it.
 func (n *inNodes) write(values map[string][]byte) error {
 	rest, last := map[string][]byte{}, map[string][]byte{}
 	for name, value := range values {

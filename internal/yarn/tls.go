@@ -12,7 +12,7 @@ import (
 // A KeySource says where the key and the certificates of REST are: a key store of Java's (JKS or PKCS12), or PEM files.
 type KeySource = keystore.Source
 
-// httpPolicy says whether REST is served by TLS: with httpsOnly it is.
+// httpPolicy is the property that says whether REST is served by TLS. With httpsOnly it is.
 const httpPolicy, httpsOnly = "yarn.http.policy", "HTTPS_ONLY"
 
 // Properties of ssl-server.xml.
@@ -32,7 +32,7 @@ func (p *properties) secureWeb() bool {
 // webName names the property, below yarn.resourcemanager., that says where REST is, and its usual port.
 func webName(p *properties) (name, port string) {
 	const open, secure = "webapp.address", "webapp.https.address"
-	// One of them is read. The other may be there too: it is no property that is not known.
+	// Only one of them is read. Both are marked as used, so that the other one gets no note.
 	p.used["yarn.resourcemanager."+open], p.used["yarn.resourcemanager."+secure] = true, true
 	if p.secureWeb() {
 		return secure, "8090"
@@ -73,7 +73,7 @@ func (c *Config) scheme() string {
 	return "http"
 }
 
-// tls returns what REST is served with; nil: it is served without TLS. It reads the certificate.
+// tls returns the configuration of TLS for REST, with the certificate; nil: REST is served without TLS.
 func (c *Config) tls() (*tls.Config, error) {
 	s := c.Security.TLS
 	if s == nil {

@@ -162,9 +162,9 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 	return ""
 }
 
-// Limits on nodes, and on what a node reports when it registers: all containers of a node can end in one turn.
+// Limits on nodes, and on what a node reports when it registers.
 const (
-	mostReported = 1 << 16 // containers, and applications, on it when it registers: one turn takes them in
+	mostReported = 1 << 16 // containers on it, and applications: one turn takes them in
 	mostNodes    = 100_000 // beside those that have left and are remembered
 )
 
@@ -213,8 +213,8 @@ func service(id wire.NodeID, remote net.Addr) string {
 }
 
 // merge compares the containers that a registering node has with those that it should have. A container that the node
-// does not have is lost. A container that it should not have is ended. The node cleans up after an application that is
-// not known here.
+// does not have is lost. A container that it should not have is ended. The node is told to clean up after applications
+// that are over or not known here.
 func (n *node) merge(q *wire.RegisterNodeRequest) {
 	n.find(q)
 	there := map[wire.ContainerID]bool{}
@@ -245,8 +245,8 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	}
 }
 
-// takePart takes in what a part of a heartbeat reports, and is not answered. It leaves it to the last part to refuse
-// the heartbeat, or to repeat an answer.
+// takePart takes in what a part of a heartbeat reports, and makes no answer. If the heartbeat must be refused, or its
+// answer repeated, takePart does nothing: heartbeat does that with the last part.
 func (t tracker) takePart(q *wire.HeartbeatRequest) (answer, error) {
 	n := t.m.nodes.byID[q.Status.Node]
 	if n == nil || !n.here() {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// notes lists, a line each, what is meant for a ResourceManager, is not read here, and says something else than what is
-// so anyway.
+// notes returns a line for each property that is meant for a ResourceManager and is not read here, unless it asks for
+// what this ResourceManager does anyway.
 func (p *properties) notes() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if p.used[name] {
@@ -37,7 +37,8 @@ const capacityPrefix = "yarn.scheduler.capacity."
 // An unreadGroup is properties that begin with a prefix and are not read, whatever they say.
 type unreadGroup struct{ prefix, reason string }
 
-// unreadGroups are properties of other programs, and properties of what another property turns on, which is named.
+// unreadGroups are the properties of other programs, and the details of features that are turned on by a property in
+// unreadProperties, unreadManager or unreadCapacity.
 var unreadGroups = []unreadGroup{
 	{"security.applicationhistory.", "for history servers"},
 	{"yarn.app.", "for MapReduce"},
@@ -91,13 +92,13 @@ var unreadGroups = []unreadGroup{
 	{"yarn.webapp.xfs-filter.", "pages never allow themselves in a frame"},
 }
 
-// forManager reports whether a property is meant for a ResourceManager and in no group of those that are not read.
+// forManager reports whether a property is meant for a ResourceManager, and in no group of unreadGroups.
 func forManager(name string) bool {
 	_, listed := groupOf(name)
 	return strings.HasPrefix(name, "yarn.") && !listed
 }
 
-// groupOf returns the group of a property that is not read.
+// groupOf returns the group of unreadGroups that a property is in.
 func groupOf(name string) (unreadGroup, bool) {
 	for _, one := range unreadGroups {
 		if strings.HasPrefix(name, one.prefix) {
@@ -110,8 +111,9 @@ func groupOf(name string) (unreadGroup, bool) {
 // anyValue stands for every value of a property.
 const anyValue = "*any*"
 
-// An unreadProperty is one that is not read. With the value it says what is so anyway, and is not named at start. The
-// reason says why any value is without effect, or what to do where another one was meant to have one.
+// An unreadProperty is a property that is not read. With this value it asks for what this ResourceManager does anyway,
+// so notes has no line for it. The reason says, in the line for any other value, why that has no effect, or what to do
+// instead.
 type unreadProperty struct{ value, reason string }
 
 // listedAs returns what is known of a property that is not read.
@@ -164,7 +166,7 @@ const (
 	onBeat          = "containers are placed when something changes, not when nodes beat"
 )
 
-// unreadProperties are single ones.
+// unreadProperties are the unread properties outside the two prefixes below, by name.
 var unreadProperties = map[string]unreadProperty{
 	"yarn.acl.reservation-enable":           {"false", noReservations},
 	"yarn.app.attempt.diagnostics.limit.kc": {"64", "diagnostics are cut at 64 KiB"},
@@ -206,7 +208,7 @@ var unreadProperties = map[string]unreadProperty{
 	},
 }
 
-// unreadManager are those of yarn.resourcemanager., without that prefix.
+// unreadManager are the unread properties that begin with yarn.resourcemanager., by the rest of their names.
 var unreadManager = map[string]unreadProperty{
 	"admin.client.thread-count":                     {anyValue, noThreads},
 	"am-rm-tokens.master-key-rolling-interval-secs": {"86400", ourRolling},
@@ -296,7 +298,8 @@ var unreadManager = map[string]unreadProperty{
 	},
 }
 
-// unreadCapacity are those of the Capacity Scheduler, without its prefix; those of queues are after QUEUE.
+// unreadCapacity are the unread properties that begin with capacityPrefix, by the rest of their names. QUEUE stands for
+// the path of a queue.
 var unreadCapacity = map[string]unreadProperty{
 	"resource-calculator": {
 		"org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",

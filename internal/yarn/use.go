@@ -85,7 +85,7 @@ func counted(kinds []kindOfUse, app *application, priority wire.Priority) []kind
 	return append(kinds, kindOfUse{app, priority, 1})
 }
 
-// counters returns what the core is told that the container used; nil: nothing is known.
+// counters returns what the container has used, as sched.Counters for the core; nil: nothing is known.
 func (c *container) counters() any {
 	cores, ok := c.attempt.app.asks.uses[c.priority]
 	a := c.m.core.Attempt(c.lease)

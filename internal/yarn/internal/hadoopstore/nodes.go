@@ -34,7 +34,7 @@ const (
 	mostNode      = 1<<20 - 1<<10 // bytes in a node, as ZooKeeper and Hadoop have it by default
 )
 
-// Nodes are ZooKeeper's. Errors for nodes that are missing are fs.ErrNotExist.
+// Nodes are nodes of ZooKeeper, for reading. Errors for nodes that are missing are fs.ErrNotExist.
 type Nodes interface {
 	Children(name string) ([]string, error)
 	Get(name string) ([]byte, error)
@@ -65,8 +65,8 @@ func ReadNodes(nodes Nodes, parent string) (*State, error) {
 	return r.end(err)
 }
 
-// A Planter writes nodes.
-type Planter interface {
+// A NodeWriter writes nodes of ZooKeeper.
+type NodeWriter interface {
 	// Put makes a node, and those above it that are missing. A node that is there gets another text.
 	Put(name string, text []byte) error
 	// Clear removes all nodes below a node, if it is there, but for one of its children.
@@ -76,7 +76,7 @@ type Planter interface {
 // WriteNodes writes a store into ZooKeeper, for Hadoop's ResourceManager to start from, in the place of the one that is
 // there. It may be called again if it fails. Meanwhile the version is one that Hadoop refuses: without any, Hadoop
 // would start from a part of a store.
-func WriteNodes(nodes Planter, parent string, s *State) error {
+func WriteNodes(nodes NodeWriter, parent string, s *State) error {
 	root := path.Join(parent, nodesRoot)
 	type node struct {
 		at   string
@@ -126,7 +126,8 @@ func WriteNodes(nodes Planter, parent string, s *State) error {
 	return err
 }
 
-// split calls do for nodes whose names are whole, in whole, and for those whose names were split, below parts/1 to 4.
+// split calls do for the nodes in whole, which have their whole names, and for the nodes below parts/1 to parts/4,
+// where 1 to 4 characters at the end of a name are a node of their own.
 func (r *reader) split(whole, parts string, do func(path, name string) error) error {
 	err := r.each(whole, do)
 	for i := 1; i <= mostSplit && err == nil; i++ {

@@ -89,7 +89,7 @@ type reader struct {
 	state State
 }
 
-// begin reads version and epoch. what is what a source must be that has no version.
+// begin reads version and epoch. If there is no version, the error says that the source must be what.
 func (r *reader) begin(what string) error {
 	var v version
 	if there, err := r.message(versionName, &v); err != nil {
@@ -140,8 +140,8 @@ func (r *reader) each(folder string, do func(path, name string) error) error {
 	return err
 }
 
-// app reads an application of a name from a file, and its attempts from a folder. Of a file that is missing Hadoop had
-// just begun to write or to remove the application.
+// app reads the application of that name from a file, and its attempts from a folder. If the file is missing, there is
+// no application: Hadoop had just begun to write it, or to remove it.
 func (r *reader) app(file, folder, name string) error {
 	if !strings.HasPrefix(name, appPrefix) {
 		return nil
@@ -187,7 +187,7 @@ func (r *reader) app(file, folder, name string) error {
 	return nil
 }
 
-// user reads a key, a delegation token or the number of the last one, which the name tells apart.
+// user reads a key of delegation tokens, a delegation token, or the number of the last one, as the name says.
 func (r *reader) user(at, name string) error {
 	s := &r.state
 	prefix, digits, _ := strings.Cut(name, "_")
@@ -249,7 +249,7 @@ func (r *reader) message(at string, m proto.Described) (there bool, err error) {
 	return true, nil
 }
 
-// readKey reads a DelegationKey: ID, expiry and the key after its length, or -1.
+// readKey reads a DelegationKey: the ID, the expiry, and the key after its length.
 func readKey(b []byte) (key DelegationKey, err error) {
 	var all [3]int64
 	for i := range all {

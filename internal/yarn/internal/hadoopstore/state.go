@@ -8,12 +8,12 @@ import (
 
 // A State is what a store holds. Instants are in ms since 1970.
 type State struct {
-	Epoch  int64 // of the next life: part of the ids of its containers
-	Apps   []App // in order of submission
-	Keys   Keys
-	Users  []DelegationKey // in order of ID
-	Tokens []DelegationToken
-	Last   int32 // sequence number of the last delegation token
+	Epoch  int64             // of the next life: part of the ids of its containers
+	Apps   []App             // in order of submission
+	Keys   Keys              // of ApplicationMasters' tokens
+	Users  []DelegationKey   // of delegation tokens, in order of ID
+	Tokens []DelegationToken // in order of the identifier
+	Last   int32             // sequence number of the last delegation token
 }
 
 // An App is an application and its attempts, in order of their numbers. Where failures expire, Hadoop removes the first
@@ -92,7 +92,7 @@ type Attempt struct {
 	Used        []Use // what its containers have used, with memory and cores
 }
 
-// A Use is how much of a kind of resource was used: its unit times seconds.
+// A Use is how much of a kind of resource was used, in its unit times seconds.
 type Use struct {
 	Kind   string
 	Amount int64

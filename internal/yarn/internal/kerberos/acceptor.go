@@ -32,14 +32,14 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Limits of an Acceptor.
+// Limits of an Acceptor and of its contexts.
 const (
 	skew         = 5 * time.Minute  // between the clocks of callers and this machine, as Kerberos has it
 	mostToken    = 60 << 10         // bytes of a caller's first token
 	mostReplays  = 1 << 20          // requests that are remembered
 	lookAgain    = 10 * time.Second // between looks whether the keytab has changed
 	leastCipher  = 28               // bytes of what AES encrypts: a confounder and a checksum
-	mostSequence = 1 << 30
+	mostSequence = 1 << 30          // bound of the first sequence number of a context
 )
 
 // strong are the kinds of encryption that are accepted, with the bytes of their keys. gokrb5 says 24 of the last one.
@@ -55,10 +55,10 @@ type Acceptor struct {
 
 	mu     sync.Mutex
 	keys   *keytab.Keytab
-	read   time.Time // when the keytab was modified that keys are of
-	look   time.Time // when it was looked at last
-	seen   map[[sha256.Size]byte]time.Time
-	forget time.Time // when seen is cleaned next
+	read   time.Time                       // when the file was modified that keys were read from
+	look   time.Time                       // when the file was looked at last
+	seen   map[[sha256.Size]byte]time.Time // requests that were accepted, by hash, and until when they are remembered
+	forget time.Time                       // when seen is cleaned next
 }
 
 // NewAcceptor returns an Acceptor for a principal, name/host@REALM, whose keys a keytab has. The keytab is read again
@@ -130,7 +130,8 @@ func (a *Acceptor) current(now time.Time) *keytab.Keytab {
 	return a.keys
 }
 
-// fresh reports whether a request was not seen before, and remembers it while it would be accepted.
+// fresh reports whether a request was not seen before, and remembers it for as long as it could be accepted again. It
+// returns false for all requests while mostReplays of them are remembered.
 func (a *Acceptor) fresh(request []byte, now time.Time) bool {
 	id := sha256.Sum256(request)
 	a.mu.Lock()
@@ -150,8 +151,8 @@ func (a *Acceptor) fresh(request []byte, now time.Time) bool {
 	return true
 }
 
-// Accept takes the first token of a caller, and returns the context with it. reply is for the caller; nil: the caller
-// wants no proof of who this is. Errors do not tell secrets.
+// Accept takes the first token of a caller, and returns the context with the caller. reply is the token for the caller;
+// nil: the caller wants no proof of who this server is. Errors do not tell secrets.
 func (a *Acceptor) Accept(token []byte) (c *Context, reply []byte, err error) {
 	defer func() {
 		if recover() != nil { // gokrb5 indexes what it has not measured
@@ -218,8 +219,9 @@ func (a *Acceptor) accept(q *messages.APReq, now time.Time) (*Context, []byte, e
 
 var errNotValid = errors.New("must be valid now, and encrypted by a key of the keytab")
 
-// callerOf returns the principal that a ticket is of. The authenticator's must be the same; gokrb5 compares the names
-// alone. A ticket that came by other realms must have been checked by the KDC of this one (RFC 4120, 2.7).
+// callerOf returns the principal of a ticket. claimed is the realm in the authenticator, and must be the ticket's:
+// gokrb5 compares only the names. If the ticket came by other realms than home, its KDC must have checked them
+// (RFC 4120, 2.7).
 func callerOf(t *messages.EncTicketPart, claimed, home string) (n Name, err error) {
 	parts := t.CName.NameString
 	n = Name{Realm: t.CRealm}

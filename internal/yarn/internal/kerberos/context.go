@@ -21,7 +21,7 @@ type Context struct {
 	key    []byte
 	kind   etype.EType
 
-	sent, received uint64 // sequence numbers that are next
+	sent, received uint64 // sequence numbers of the next messages
 }
 
 // newContext returns the context of a caller with a key. It is the caller's subkey, or the session's.

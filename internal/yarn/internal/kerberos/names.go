@@ -31,14 +31,15 @@ func (n Name) String() string {
 	return s
 }
 
-// Rules tell the local user of a principal (hadoop.security.auth_to_local).
+// Rules map principals to local users (hadoop.security.auth_to_local).
 type Rules struct {
 	realm string // the default one
 	mit   bool   // a principal without a rule keeps its name, and local names may have / and @ in them
 	list  []rule
 }
 
-// A rule maps the principals of so many components, whose text in a format matches a pattern.
+// A rule maps principals to local users: principals with that number of components, whose formatted text matches a
+// pattern.
 type rule struct {
 	text       string // as it is written
 	whole      bool   // DEFAULT: the first component, in the default realm
@@ -129,7 +130,7 @@ func parseRule(s string) (r rule, rest string, err error) {
 	return r, rest, nil
 }
 
-// lowered takes in what may end a rule, and returns what follows.
+// lowered reads /L, which may end a rule, and returns what follows.
 func (r *rule) lowered(s string) string {
 	s = strings.TrimPrefix(s, "/")
 	s, r.lower = strings.CutPrefix(s, "L")
@@ -224,7 +225,7 @@ func (r *rule) apply(n Name, realm string) (local string, ok bool) {
 	return local, ok
 }
 
-// replaced formats components, and replaces in the text. ok reports whether the text matches.
+// replaced returns the formatted components after the rule's replacement. ok: the formatted text matches.
 func (r *rule) replaced(components []string) (text string, ok bool) {
 	for _, p := range r.format {
 		if p.component < 0 {

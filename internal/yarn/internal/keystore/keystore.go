@@ -128,8 +128,8 @@ func (s *Source) parseJKS(text []byte) (*tls.Certificate, error) {
 	return nil, errors.New("as JKS: there is no private key in it")
 }
 
-// beyond reports whether a length or a number in a JKS is more than there are bytes. The library takes memory for what
-// they say before it reads.
+// beyond reports whether a length or a count in a JKS goes beyond its end. The library allocates what they say before
+// it reads.
 func beyond(text []byte) (failed bool) {
 	rest := text[len(magicJKS):]
 	take := func(n uint32) (part []byte) {

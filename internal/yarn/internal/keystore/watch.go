@@ -20,8 +20,8 @@ type Watch struct {
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	read    [2]stamp // of the files when they were read
-	look    time.Time
+	read    [2]stamp  // of the files when they were read
+	look    time.Time // when the files were looked at last
 }
 
 // A stamp tells versions of a file apart.
@@ -30,8 +30,9 @@ type stamp struct {
 	modified time.Time
 }
 
-// NewWatch reads a server's certificate. Files are looked at again when a client connects and the last look is so long
-// ago. When the files cannot be read then, the certificate stays as it is, and the log says why.
+// NewWatch reads a server's certificate. When a client connects and the last look at the files is longer ago than
+// every, they are looked at again. If they have changed and cannot be read, the certificate stays, and the log says
+// why.
 func NewWatch(s Source, every time.Duration, log *slog.Logger) (*Watch, error) {
 	w := &Watch{source: s, every: every, log: log, read: s.stamps(), look: time.Now()}
 	var err error
@@ -39,6 +40,7 @@ func NewWatch(s Source, every time.Duration, log *slog.Logger) (*Watch, error) {
 	return w, err
 }
 
+// stamps returns the stamps of Path and KeyPath. A file that is missing has the zero stamp.
 func (s *Source) stamps() (list [2]stamp) {
 	for i, path := range []string{s.Path, s.KeyPath} {
 		if info, err := os.Stat(path); path != "" && err == nil {
@@ -48,7 +50,7 @@ func (s *Source) stamps() (list [2]stamp) {
 	return list
 }
 
-// Config returns the configuration of a TLS server with that certificate: TLS 1.2 or later, HTTP/1.1.
+// Config returns the configuration of a TLS server with the watched certificate: TLS 1.2 or later, HTTP/1.1.
 func (w *Watch) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,

@@ -26,10 +26,10 @@ type Master struct {
 // retryDial is the wait of a Master for a ResourceManager that is not there.
 const retryDial = 20 * time.Millisecond
 
-// mostTries bounds how often a call is made again whose reply was lost.
+// mostTries is how often a call is made, at most, while replies are lost.
 const mostTries = 20
 
-// call calls until there is a reply, or an exception, which is one.
+// call makes a call again until there is a reply. An exception of the ResourceManager is a reply, too.
 func (m *Master) call(ctx context.Context, method string, q proto.Message, r proto.Decoder) error {
 	var err error
 	for began, tries := time.Now(), 0; tries < mostTries || time.Since(began) < m.Patience; tries++ {
@@ -122,7 +122,7 @@ func (m *Master) Start(ctx context.Context, c *wire.Container) error {
 	return nil
 }
 
-// Update has a container's node give it the size that it was granted.
+// Update asks a container's node to give it the size that it was granted.
 func (m *Master) Update(ctx context.Context, c *wire.Container) error {
 	node, err := m.dial(ctx, c)
 	if err != nil {
@@ -152,7 +152,7 @@ func (m *Master) dial(ctx context.Context, c *wire.Container) (*rpc.Client, erro
 	return d.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", c.Node.Port))
 }
 
-// Finish says how the application ended, until that has been taken note of.
+// Finish says how the application ended, again and again until the ResourceManager has taken note of it.
 func (m *Master) Finish(ctx context.Context, final wire.FinalStatus) error {
 	for {
 		var r wire.FinishMasterResponse

@@ -21,7 +21,7 @@ import (
 // A Process is a container that a node runs.
 type Process struct {
 	ID     wire.ContainerID
-	Master bool
+	Master bool // it is an ApplicationMaster
 	User   string
 	Token  wire.Token // of the ApplicationMaster that it is, from its credentials
 }
@@ -29,9 +29,9 @@ type Process struct {
 // A NodeConfig describes a NodeManager.
 type NodeConfig struct {
 	Tracker  string // address of the ResourceManager for NodeManagers
-	Host     string // that it says it has; its port is the one that it listens on, at 127.0.0.1
+	Host     string // the name that it registers; it listens at 127.0.0.1, on a port of its own
 	Resource wire.Resource
-	Use      *wire.Use // what it says that its containers, and all of its machine, use; nil: nothing
+	Use      *wire.Use // reported as the use of its containers, and of its machine; nil: no use is reported
 	// Run is a container's process: it returns the exit status, soon after ctx is done. It runs on a goroutine of its
 	// own.
 	Run func(ctx context.Context, p Process) int32
@@ -53,13 +53,14 @@ type Node struct {
 	identity      int64            // of the ResourceManager
 	containerKeys []wire.MasterKey // the newest last; at most two
 	nodeKeys      []wire.MasterKey
-	processes     map[wire.ContainerID]*process
+	processes     map[wire.ContainerID]*process // until the ResourceManager lets the node forget them
 	healthy       bool
 	shutdown      string // why the ResourceManager ended it
 	cleaned       map[wire.ApplicationID]bool
-	increased     []wire.Container // to be said with the next beat
+	increased     []wire.Container // to be reported with the next beat
 }
 
+// A process is a Process, and what the node must know to report it.
 type process struct {
 	Process
 	resource wire.Resource
@@ -122,14 +123,15 @@ func (n *Node) Crash() {
 	n.hangUp()
 }
 
-// SetHealthy has the node say from now on whether it can be used.
+// SetHealthy sets whether the node reports that it can be used.
 func (n *Node) SetHealthy(ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.healthy = ok
 }
 
-// Running returns how many containers live, and Known how many the ResourceManager has not let the node forget.
+// Running returns how many containers run, and how many the node knows: those that run, and those that have ended and
+// that the ResourceManager has not let the node forget.
 func (n *Node) Running() (running, known int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -162,8 +164,8 @@ func (n *Node) hangUp() {
 	}
 }
 
-// call calls the ResourceManager, on a new connection where there is none. A node that has crashed says nothing more:
-// that its processes end with it is in q already. The caller holds mu.
+// call calls the ResourceManager, on a new connection where there is none. After Crash it calls no more, because q
+// might report that the processes have ended. The caller holds mu.
 func (n *Node) call(method string, q proto.Message, r proto.Decoder) error {
 	if err := n.ctx.Err(); err != nil {
 		return err
@@ -391,7 +393,7 @@ func (n *Node) start(_ context.Context, c *rpc.Call, q *wire.StartContainersRequ
 	return &wire.StartContainersResponse{Started: []wire.ContainerID{id.ID}}, nil
 }
 
-// Size returns what a container has, and in which version.
+// Size returns a container's size, and the version of the size; -1: there is no such container.
 func (n *Node) Size(id wire.ContainerID) (wire.Resource, int32) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

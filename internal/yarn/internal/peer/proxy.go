@@ -22,12 +22,12 @@ type Proxy struct {
 	conns   map[net.Conn]bool
 	closed  bool
 	cut     bool // nothing goes through
-	replies int
+	replies int  // of the server, those included that were lost
 	losses  int
 }
 
-// StartProxy listens at 127.0.0.1 for the server at an address. lost says of the n-th reply, from 1, over all
-// connections, whether it is lost; what belongs to a connection's handshake is none.
+// StartProxy listens at 127.0.0.1 for the server at an address. lost reports whether the n-th reply is lost: replies of
+// all connections count together, from 1. Messages of a connection's handshake are no replies.
 func StartProxy(to string, lost func(n int) bool) (*Proxy, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -48,8 +48,8 @@ func (p *Proxy) Lost() int {
 	return p.losses
 }
 
-// Cut ends all connections and lets none through until it is called with false: neither side hears of the other, and
-// both live.
+// Cut(true) ends all connections, and lets none through until Cut(false). Both sides live on, and neither hears of the
+// other.
 func (p *Proxy) Cut(off bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,7 +97,8 @@ func (p *Proxy) accept() {
 	}
 }
 
-// keep remembers connections, unless none may be.
+// keep remembers connections, so that Cut and Close can end them. If the proxy is cut or closed, keep closes them and
+// returns false.
 func (p *Proxy) keep(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,11 +14,12 @@ import (
 //		f.String(2, &m.Queue)
 //	}
 //
-// Writing, each field is appended as it is named, whatever its value. Reading, Fields is called until the message is
-// over: what it names is filled where the reader is at a field of that number, which then goes on to the next. So a
-// message whose fields come in the order in which they are named, as protobuf writes them, is read in one call; any
-// other order takes more of them, and a call that takes nothing has the reader skip a field. Whatever else Fields does
-// must be right when it is done again.
+// When a message is written, each field is appended as it is named, whatever its value.
+//
+// When a message is read, Fields is called until all of the message is read. A call fills the field that is named if
+// the reader is at a field of that number; then the reader goes on to the next field. So one call reads a message whose
+// fields come in the order in which they are named, as protobuf writes them. Another order takes more calls. A call
+// that fills nothing makes the reader skip a field. So whatever else Fields does, it must be right to do it again.
 type Described interface{ Fields(f *Fields) }
 
 // Append appends a message to b.
@@ -31,8 +32,8 @@ func Append(b []byte, m Described) []byte {
 	return b
 }
 
-// Decode fills a message from b. What is in it already stays where b does not have it, and lists grow, as protobuf
-// merges.
+// Decode fills a message from b. It merges as protobuf does: fields that b does not have keep their values, and lists
+// grow.
 func Decode(b []byte, m Described) error {
 	f := spare.Get().(*Fields)
 	f.r, f.from = Read(b), 0
@@ -60,19 +61,20 @@ type Fields struct {
 // writes is the number of the field to be taken where there is none, since the message is being written.
 const writes = -1
 
-// at reports whether there is something to do about a field: it is to be written, or the reader is at it. The forms
-// that come most are in two parts, so that where a message names its fields this is all that those cost which it does
-// not have.
+// at reports whether there is something to do for a field: the message is being written, or the reader is at the field.
+// The most frequent kinds of fields are in two functions, so that this test, which is inlined, is all that an absent
+// field costs.
 func (f *Fields) at(num int32) bool { return f.r.num == num || f.r.num == writes }
 
 // Reading reports whether the message is being read.
 func (f *Fields) Reading() bool { return f.r.num != writes }
 
-// Has reports whether to name fields that are written only where they are there: reading, they may always come.
+// Has reports whether to name a field that is written only if it is there. When the message is read, the field may
+// always come.
 func (f *Fields) Has(there bool) bool { return there || f.r.num != writes }
 
-// Begins reports whether the message is being read and nothing has been taken of it yet: the time to set what it is
-// where a field is missing.
+// Begins reports whether the message is being read and nothing has been read of it yet. That is when a message sets the
+// values that stand for missing fields.
 func (f *Fields) Begins() bool { return f.first && f.r.num != writes }
 
 // Encoded returns the whole message that is being read. It is lent.
@@ -147,7 +149,7 @@ func (f *Fields) Float(num int32, p *float32) {
 	}
 }
 
-// String is a string field. Where the same string is there already, it stays.
+// String is a string field. A string that is equal already stays, which saves a copy.
 func (f *Fields) String(num int32, p *string) {
 	if f.at(num) {
 		f.string(num, p)
@@ -210,7 +212,7 @@ func (f *Fields) Lent(num int32, p *[]byte) {
 	}
 }
 
-// Skip is a field that is neither read nor written: what is known to come, and not wanted, is passed over at once.
+// Skip is a field that is neither read nor written. It is passed over at once, without one more call of Fields.
 func (f *Fields) Skip(num int32) {
 	if f.r.num == num {
 		f.r.Next()
@@ -244,7 +246,7 @@ func (f *Fields) PutWithin(num int32, fields func()) {
 	f.Skip(num)
 }
 
-// Rest is all fields of a number or a larger one, kept as they came.
+// Rest is all fields from a number on, kept as they came.
 func (f *Fields) Rest(num int32, p *[]byte) {
 	if f.r.num == writes {
 		f.out = append(f.out, *p...)
@@ -280,7 +282,7 @@ func (f *Fields) inner(num int32, m Described) {
 	f.leave(o)
 }
 
-// Within is a field that holds a message whose fields are named by a function: one that no type is worth.
+// Within is a field that holds a message without a type of its own: a function names its fields.
 func (f *Fields) Within(num int32, fields func()) {
 	if f.r.num == writes {
 		f.out = f.length(num, 0)
@@ -352,8 +354,8 @@ func (f *Fields) begin() (end int) {
 	return f.r.end
 }
 
-// turn follows a call of Fields that found the reader at the field that ends there. It returns where the field for the
-// next call ends; -1: the message is over.
+// turn is called after a call of Fields that began with the reader at the field that ends at end. It returns where the
+// field for the next call ends; -1: the message is over.
 func (f *Fields) turn(end int) int {
 	f.first = false
 	if f.r.num == 0 || f.r.end == end && !f.r.Next() { // still at the same field: the message does not know it

@@ -1,5 +1,5 @@
-// Package recording reads recorded conversations of Hadoop's peers, so that tests can hold what this project writes
-// against what Hadoop wrote. The files and their format are described in yarn/testdata/transcripts/README.md.
+// Package recording reads recorded conversations of Hadoop's peers, so that tests can compare what this project writes
+// with what Hadoop wrote. The files and their format are described in yarn/testdata/transcripts/README.md.
 package recording
 
 import (
@@ -31,7 +31,7 @@ type Exchange struct {
 	Where             string // of the request
 	Method            string
 	Call              int32
-	Request, Response []byte // the messages alone; Response is nil where the answer was an exception or never came
+	Request, Response []byte // the messages alone; Response is nil if the answer was an exception or never came
 }
 
 // Read reads one file.

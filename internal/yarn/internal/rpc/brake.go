@@ -12,6 +12,7 @@ type Brake struct {
 	kinds map[string]*kindBrake
 }
 
+// A kindBrake is the brake of one kind of line.
 type kindBrake struct {
 	quiet  time.Time // no line passes before this instant
 	silent int       // lines that were held back since the last one that passed

@@ -9,8 +9,7 @@ import (
 )
 
 // A Caller is a connection to a server with one call at a time, as a NodeManager's or an ApplicationMaster's is. It has
-// no goroutine, and one goroutine owns it. What is written and read for a call costs less than a Client's, which others
-// may call meanwhile.
+// no goroutine, and one goroutine owns it. A call costs less than a Client's, which many goroutines may use.
 type Caller struct {
 	client *Client
 	moved  time.Time // when the deadline for writing was set
@@ -28,7 +27,7 @@ func (d *Dialer) DialCaller(ctx context.Context, address string) (*Caller, error
 	return &Caller{client: c}, nil
 }
 
-// Call is Client.Call without a context: it ends when the reply has come, or when the connection is given up.
+// Call is Client.Call without a context: it ends with the reply, or with the connection.
 func (c *Caller) Call(method string, request proto.Message, reply proto.Decoder) error {
 	in := c.client
 	in.last++

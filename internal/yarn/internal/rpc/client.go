@@ -40,11 +40,11 @@ type Client struct {
 	conn     net.Conn
 	in       *frameReader
 	most     int           // bytes of a frame
-	transfer time.Duration // for a request to be taken
-	done     chan struct{} // the goroutine that reads has ended
+	transfer time.Duration // how long the server may take to read a request
+	done     chan struct{} // closed when the goroutine that reads has ended
 
 	write sync.Mutex // held while a frame is written
-	out   []byte
+	out   []byte     // frames to be written
 
 	mu      sync.Mutex
 	last    int32 // number of the last call
@@ -221,9 +221,9 @@ func (c *Client) response(most int) (h responseHeader, body []byte, err error) {
 	return h, body, err
 }
 
-// Call calls a method and decodes the reply; a nil reply is not decoded. An *Error is the server's answer; after any
-// other error but that of ctx the client is of no use any more. A call given up when ctx is done may still be carried
-// out.
+// Call calls a method and decodes the reply; a nil reply is not decoded. An *Error is the server's answer. After any
+// other error, except that of ctx, the client cannot be used any more. A call that ends because ctx is done may still
+// be carried out.
 func (c *Client) Call(ctx context.Context, method string, request proto.Message, reply proto.Decoder) error {
 	w := &waiting{reply, make(chan error, 1)}
 	c.mu.Lock()

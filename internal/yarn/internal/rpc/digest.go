@@ -54,8 +54,8 @@ func digestChallenge(nonce string, offers []Protection) []byte {
 // digestValues are the values that a response is computed over.
 type digestValues struct{ nonce, count, cnonce, qop string }
 
-// proof computes what shows that its maker knows the secret: the client's with "AUTHENTICATE", the server's with the
-// empty method.
+// proof returns the proof that its maker knows the secret: the client's proof with method "AUTHENTICATE", the server's
+// with the empty method.
 //
 //	A1 = MD5(user ":" realm ":" password) ":" nonce ":" cnonce
 //	A2 = method ":" uri, and ":" and 32 zeros where messages are protected
@@ -82,9 +82,9 @@ func hexMD5(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestResponse answers a server's challenge with the first of the protections that the server offers, too. It returns
-// what the server must prove in turn, and the layer that protects messages from then on; nil: none. The cnonce is the
-// caller's so that recordings can be recomputed.
+// digestResponse answers a server's challenge, with the first of the wanted protections that the server offers. It
+// returns the response, the proof that the server must give in turn, and the layer that protects messages from then on;
+// nil: none. The caller chooses cnonce, so that recordings can be recomputed.
 func digestResponse(s Secret, challenge []byte, cnonce string, wanted []Protection) (
 	response []byte, proof string, l layer, err error,
 ) {
@@ -123,8 +123,8 @@ func contains(list []string, word string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.TrimSpace(s) == word })
 }
 
-// digestIdentifier returns the identifier of the token that a client's response speaks of, and the values that it must
-// be checked with.
+// digestIdentifier returns the identifier of the token that a client's response names, and the values of the response,
+// for digestVerify.
 func digestIdentifier(response []byte) (identifier []byte, values map[string]string, err error) {
 	if values, err = parseDigest(response); err != nil {
 		return nil, nil, err

@@ -16,18 +16,18 @@ import (
 var ErrFrameTooLong = errors.New("frame too long")
 
 const (
-	readBuffer = 4 << 10  // holds the frames that are many
-	growBy     = 64 << 10 // how much of a long frame is made room for before it has arrived
-	keepBuffer = 64 << 10 // a buffer larger than this is not kept
-	freeBuffer = 16 << 10 // of replies that do not count as room
-	// the same of replies to who has proved to hold a token: an ApplicationMaster that is granted hundreds at once will
-	// be again
+	readBuffer = 4 << 10  // holds most frames
+	growBy     = 64 << 10 // how much memory a long frame gets before that much of it has arrived
+	keepBuffer = 64 << 10 // a larger buffer is not kept
+	freeBuffer = 16 << 10 // a smaller buffer of replies does not count in the Room
+	// keepBuffer for replies to a peer that has proved who it is: an ApplicationMaster that is granted hundreds of
+	// containers at once will be again
 	keepReplies = 1 << 20
-	deadlineLag = time.Second
+	deadlineLag = time.Second // a deadline that is wrong by less is not moved
 )
 
-// A frameReader cuts what a peer sends into frames, and gives up a peer that is slow or silent. The buffer of a
-// connection with nothing to say is four KiB; a long frame takes room as it arrives, not as it is announced.
+// A frameReader cuts what a peer sends into frames, and gives up a peer that is slow or silent. A connection on which
+// nothing is sent has a buffer of 4 KiB. A long frame takes memory as it arrives, not as it is announced.
 type frameReader struct {
 	conn     net.Conn
 	buf      *bufio.Reader
@@ -46,14 +46,14 @@ func newFrameReader(conn net.Conn, idle, transfer time.Duration) *frameReader {
 	return &frameReader{conn: conn, buf: bufio.NewReaderSize(conn, readBuffer), idle: idle, transfer: transfer}
 }
 
-// stop has next return when it waits, and when it is asked again. It may be called from any goroutine.
+// stop makes next return an error, at once if it waits. It may be called from any goroutine.
 func (f *frameReader) stop() {
 	f.stopped.Store(true)
 	f.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
-// next returns the next frame without its length. It is lent until the next call. io.EOF: the peer has closed between
-// frames.
+// next returns the next frame without its length: most bytes or fewer. The frame is lent until the next call. io.EOF:
+// the peer has closed the connection between frames.
 func (f *frameReader) next(most int) ([]byte, error) {
 	f.buf.Discard(f.taken)
 	f.taken = 0
@@ -134,8 +134,8 @@ func (f *frameReader) more() bool {
 	return err == nil && rest-4 >= int(binary.BigEndian.Uint32(b[f.taken:]))
 }
 
-// wait sets when to give up reading. It is only moved when that is a second or more, because moving it costs more than
-// a frame is worth.
+// wait sets the deadline for reading to d from now. It moves the deadline only if it is wrong by a second or, if d is
+// short, an eighth of d, because moving it costs more than reading a frame.
 func (f *frameReader) wait(d time.Duration) {
 	if f.passive {
 		return
@@ -145,7 +145,7 @@ func (f *frameReader) wait(d time.Duration) {
 		f.deadline = at
 		f.conn.SetReadDeadline(at)
 	}
-	if f.stopped.Load() { // asked for before the deadline was moved, or while it was
+	if f.stopped.Load() { // stop was called before the deadline was moved, or meanwhile
 		f.conn.SetReadDeadline(time.Unix(1, 0))
 	}
 }

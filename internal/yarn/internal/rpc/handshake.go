@@ -12,9 +12,9 @@ import (
 type Mechanism interface {
 	// Service returns the principal that peers need a ticket for: its first component and its host.
 	Service() (protocol, host string)
-	// Accept takes a peer's first token. A nil reply: the peer wants none.
+	// Accept takes a peer's first token. reply is the token for the peer; nil: the peer wants none.
 	Accept(token []byte) (s Session, reply []byte, err error)
-	// Local returns the local user of a name that a peer says, which may be a principal.
+	// Local returns the local user of a name that a peer gives. The name may be a principal.
 	Local(name string) (user string, err error)
 }
 
@@ -39,7 +39,7 @@ type handshake struct {
 // proves reports whether peers must prove who they are.
 func (s *Server) proves() bool { return s.Password != nil || s.Kerberos != nil }
 
-// offers are the ways to prove it, and their names.
+// offers returns the ways in which peers may prove who they are, and the names of the ways, for messages.
 func (s *Server) offers(challenge []byte) (auths []saslAuth, names string) {
 	if s.Password != nil {
 		by := byToken
@@ -207,7 +207,8 @@ func (c *serverConn) proved(h *requestHeader, token []byte, l layer, peerMost in
 	return nil
 }
 
-// identify takes who the peer says that it is. What it has proved counts more.
+// identify takes the user that the peer says it is. A proof counts more: a token replaces that user, and a session's
+// user must be allowed to act for that user.
 func (c *serverConn) identify(u userInfo) error {
 	user := u.effective
 	if n := len(user); n > mostUser {

@@ -100,7 +100,8 @@ func (h *contextHeader) Fields(f *proto.Fields) {
 func (h *contextHeader) Append(b []byte) []byte { return proto.Append(b, h) }
 func (h *contextHeader) Decode(b []byte) error  { return proto.Decode(b, h) }
 
-// userInfo names the user to act as, and the one who really asks where that is another. Under a token both are absent.
+// userInfo names the user to act as (effective), and the user who acts, if that is another one (real). With a token
+// both are absent.
 type userInfo struct{ effective, real string }
 
 func (u *userInfo) Fields(f *proto.Fields) {
@@ -145,7 +146,7 @@ func (m *saslMessage) Fields(f *proto.Fields) {
 func (m *saslMessage) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *saslMessage) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// saslAuth is one way to prove who one is. All four strings are present even where they are empty: Java compares them.
+// saslAuth is a way to prove who a peer is. All four strings are present even where they are empty: Java compares them.
 type saslAuth struct {
 	method, mechanism, protocol, server string
 	challenge                           []byte // nil: absent

@@ -30,7 +30,7 @@ func (p Protection) qop() string {
 	return map[Protection]string{Authentication: "auth", Integrity: "auth-int", Privacy: "auth-conf"}[p]
 }
 
-// protections returns what is offered or wanted, best first: Authentication where nothing is said.
+// protections returns the list, best first; if it is empty, Authentication alone.
 func protections(list []Protection) []Protection {
 	if len(list) == 0 {
 		return []Protection{Authentication}
@@ -153,13 +153,13 @@ type wrappedConn struct {
 	most   int          // bytes of such a frame
 	plain  []byte       // what was unwrapped and is not read yet; lent by in
 	layer  layer
-	piece  int // bytes of a message in one token
-	server bool
-	out    []byte
+	piece  int    // bytes of a message in one token
+	server bool   // this is the server's side
+	out    []byte // the memory of what Write writes
 }
 
-// begin makes the connection ready. What in has read already belongs to it. A token to the peer has at most peerMost
-// bytes.
+// begin prepares the connection, and returns it. From now on frames that w.in reads belong to it. A token to the peer
+// has at most peerMost bytes.
 func (w *wrappedConn) begin(peerMost int) *wrappedConn {
 	w.in.passive = true // the reader of the frames in the stream sets deadlines
 	w.piece = min(mostWrapped, peerMost) - wrapOverhead

@@ -75,10 +75,10 @@ type Share struct {
 	held int64
 }
 
-// ShareOf returns the share of a connection with a host, which is empty.
+// ShareOf returns the share, still empty, of a connection with a host.
 func (r *Room) ShareOf(host string) Share { return Share{room: r, host: host} }
 
-// Hold makes n bytes of what the share is, and reports whether there was room: else the share stays as it is.
+// Hold changes the share to n bytes, and reports whether there is room for that. If not, the share stays as it is.
 func (s *Share) Hold(n int) bool {
 	more := int64(n) - s.held
 	switch {
@@ -91,7 +91,7 @@ func (s *Share) Hold(n int) bool {
 	return true
 }
 
-// Keep is Hold for what may as well be dropped: it leaves half of all room to others.
+// Keep is Hold for memory that could as well be freed: it takes none while more than half of the room is taken.
 func (s *Share) Keep(n int) bool { return s.room == nil || s.room.Held() <= s.room.Most/2 && s.Hold(n) }
 
 // HostOf returns the host of an address, as text.
@@ -113,7 +113,7 @@ type Hosts struct {
 	count map[string]int
 }
 
-// Enter counts one more connection of a host, and reports whether it may be: else it is not counted.
+// Enter counts one more connection of a host, and returns true. If the host has Most connections, it returns false.
 func (h *Hosts) Enter(host string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -127,7 +127,7 @@ func (h *Hosts) Enter(host string) bool {
 	return true
 }
 
-// Leave counts one less.
+// Leave counts one connection of a host less.
 func (h *Hosts) Leave(host string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -139,4 +139,5 @@ func (h *Hosts) Leave(host string) {
 // ConnsOfHost returns how many of most connections one host may have: a quarter, and fewest at least.
 func ConnsOfHost(most int) int { return max(fewestOfHost, most/4) }
 
+// fewestOfHost is how many connections one host may have at least.
 const fewestOfHost = 16

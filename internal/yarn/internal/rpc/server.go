@@ -15,18 +15,18 @@ import (
 
 // A Call is one request of a peer. All of it is lent until the method returns.
 type Call struct {
-	User string // who the peer claims to be; "" under a token
-	Real string // who acts for User, where that is another; else ""
-	// Principal is the one that the peer has proved by Kerberos to be; "" where it has not. It is that of Real where
-	// another user acts for User.
+	User string // the user that the peer claims to be; "" with a token
+	Real string // the user who acts for User, if that is another one; else ""
+	// Principal is the peer's principal, which it has proved by Kerberos; "": it has not. If a user acts for another,
+	// Principal is that of Real.
 	Principal string
-	Token     []byte   // identifier of the token whose password the peer has proved to know; nil without
+	Token     []byte   // identifier of the token whose password the peer has proved to know; nil: there is none
 	Remote    net.Addr // of the peer
 	Body      []byte   // the request, encoded
 
-	Scratch proto.Raw // the method's own, as the call before on the connection left it: a reply may lie in it
-	request any       // of the call before, to be decoded into again; nil: there was none that can be
-	owed    Share     // of memory: what replies take
+	Scratch proto.Raw // memory for the method's reply, as the call before on the connection left it
+	request any       // of the call before, to be decoded into again (resetter); nil: there is none
+	owed    Share     // of the Room: the memory of replies
 }
 
 // Make encodes a reply into Scratch, and reports whether there is room for it until it is taken.
@@ -69,18 +69,18 @@ func Handle[Q any, P interface {
 // method, as the call is.
 type resetter interface{ Reset() }
 
-// A Server answers the calls of one protocol, and of another one where there is one on the same port.
+// A Server answers the calls of one protocol, or of two.
 type Server struct {
 	Protocol string            // as Java names it
 	Methods  map[string]Method // by name
-	Other    *Protocol         // nil: there is one
-	Absent   error             // what callers of a method that is not there hear; nil: that it is not there
+	Other    *Protocol         // a second protocol on the same port; nil: there is none
+	Absent   error             // the answer to calls of missing methods; nil: that there is no such method
 	// Password returns the password of a token. With it, holders of tokens are let in, and others only by Kerberos. An
-	// error ends the connection: the peer hears the exception that an *Error names, else that its token is invalid.
+	// error ends the connection: the peer gets the exception that an *Error names, else that its token is invalid.
 	Password func(identifier []byte) ([]byte, error)
-	// Kerberos lets in those who have a ticket. Where it and Password are nil, each peer is believed.
+	// Kerberos lets in peers who have a ticket. If it and Password are nil, each peer is believed to be who it says.
 	Kerberos Mechanism
-	// Protections are what peers who prove who they are may choose from, the best first. None: Authentication.
+	// Protections are those that authenticated peers may choose from, the best first. None: Authentication.
 	Protections []Protection
 	// Impersonate reports, as an error, that user real may not act for user effective from an address; nil: no user may
 	// act for another.
@@ -88,20 +88,20 @@ type Server struct {
 	// Admit reports, as an error, that a caller may not use the protocol. It is asked once for a connection, before its
 	// first call, with User, Real, Principal, Token and Remote, and may set User. nil: all may.
 	Admit  func(c *Call) error
-	Log    *slog.Logger // of what was refused; nil: nowhere
+	Log    *slog.Logger // for what was refused; nil: that is not logged
 	Limits Limits
-	Room   *Room // what its connections share with those of other servers; nil: their memory is not bounded
+	Room   *Room // bounds the memory of its connections and of those of other servers; nil: no bound
 
 	grace time.Duration // how long calls being answered may take when it stops; zero: graceToClose
 }
 
-// A Protocol is methods under the name that Java gives them together.
+// A Protocol is a protocol's name, as Java has it, and its methods.
 type Protocol struct {
 	Name    string
 	Methods map[string]Method
 }
 
-// methods returns those of a protocol; nil: it is not served here.
+// methods returns the methods of a protocol; nil: it is not served here.
 func (s *Server) methods(protocol string) map[string]Method {
 	switch {
 	case protocol == s.Protocol:
@@ -112,7 +112,7 @@ func (s *Server) methods(protocol string) map[string]Method {
 	return nil
 }
 
-// Limits are what a server lets peers take of it; zero fields have the defaults of this package. One host may have
+// Limits bound what peers may take of a server. Zero fields have the defaults of this package. One host may have
 // ConnsOfHost(Conns) of the connections.
 type Limits struct {
 	Frame     int           // bytes
@@ -153,7 +153,7 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 	return fmt.Errorf("accept on %v: %w", ln.Addr(), err)
 }
 
-// A bench is the connections of a server that is running.
+// A bench has the connections of a server while it runs.
 type bench struct {
 	server *Server
 	limits Limits

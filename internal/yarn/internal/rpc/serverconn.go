@@ -12,7 +12,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
 
-// mostUnsent is how many bytes of replies are kept back while more calls have arrived already.
+// mostUnsent is how many bytes of replies may wait to be written together, while the next call has arrived already.
 const mostUnsent = 32 << 10
 
 // A serverConn is one connection of a peer. Its goroutine owns it.
@@ -20,12 +20,12 @@ type serverConn struct {
 	bench *bench
 	conn  net.Conn
 	in    *frameReader
-	out   []byte // replies not yet written
-	sent  time.Time
+	out   []byte    // replies not yet written
+	sent  time.Time // when the deadline for writing was moved last
 
-	known bool // the context has come: calls may
+	known bool // the context has come, so calls may come
 	shake handshake
-	proof bool // the peer has proved to hold the token that call names, or to be the principal of a session
+	proof bool // the peer has proved that it holds the token of call, or is the principal of the session
 	sasl  bool // the peer wants a SASL handshake
 	call  Call
 
@@ -147,7 +147,7 @@ func (c *serverConn) next(ctx context.Context) error {
 	return nil
 }
 
-// context takes who the peer is. It is not answered.
+// context takes the connection's context: who the peer is, and the protocol. It is not answered.
 func (c *serverConn) context(b []byte) error {
 	switch {
 	case c.known:
@@ -176,7 +176,7 @@ func (c *serverConn) context(b []byte) error {
 	return nil
 }
 
-// impersonates reports, as an error, that a user may not act for another.
+// impersonates returns an error if the real user may not act for the effective one.
 func (c *serverConn) impersonates(u userInfo) error {
 	allow := c.bench.server.Impersonate
 	if allow == nil || len(u.real) > mostUser {
@@ -245,7 +245,7 @@ func asError(err error) *Error {
 	return e
 }
 
-// say puts a message into the replies. An empty one is its length, 0, alone.
+// say adds the reply m to the replies. A nil m is an empty message: its length alone, 0.
 func (c *serverConn) say(h *requestHeader, m proto.Message) {
 	out, at := startFrame(c.out)
 	c.reply = responseHeader{call: h.call, client: h.client, retry: h.retry}
@@ -262,7 +262,7 @@ func (c *serverConn) say(h *requestHeader, m proto.Message) {
 // replies with errors do not count in the Room.
 const mostMessage = 16 << 10
 
-// header puts an error into the replies.
+// header adds a reply with an error to the replies.
 func (c *serverConn) header(h *requestHeader, e *Error) {
 	if len(e.Message) > mostMessage {
 		e = &Error{e.Class, strings.ToValidUTF8(e.Message[:mostMessage], ""), e.Detail}
@@ -313,7 +313,7 @@ func (c *serverConn) flush() error {
 	return err
 }
 
-// keep is how large a buffer for replies is kept.
+// keep returns the size up to which a buffer for replies is kept.
 func (c *serverConn) keep() int {
 	if c.proof {
 		return keepReplies

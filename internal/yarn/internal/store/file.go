@@ -19,10 +19,12 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
-// schema is the version of what is stored. A newer one is refused, and an older one is read and then called by this
-// number: programs that know 1 do not see the attempts of an application that are kept apart from it.
+// schema is the version of what is stored. A file with a newer version is refused. A file with an older one is read,
+// and gets this version: a program that knows version 1 would not see the attempts that are stored apart from their
+// application.
 const schema = 2
 
+// The buckets of the file, and the key of the schema in bucket about.
 var (
 	values    = []byte("values")
 	about     = []byte("about")
@@ -37,8 +39,8 @@ type Opened struct {
 	Damage error  // what was wrong with it
 }
 
-// Open opens the store in a file, which it makes where there is none. It tells failed each time that the file cannot be
-// written: what was put is kept and tried again a second later.
+// Open opens the store in a file. If there is no file, it makes one. The store calls failed each time that the file
+// cannot be written, and tries again a second later.
 func Open(path string, failed func(error)) (*Opened, error) {
 	db, found, err := read(path)
 	o := &Opened{Values: found}
@@ -56,7 +58,7 @@ func Open(path string, failed func(error)) (*Opened, error) {
 	return o, nil
 }
 
-// A damage is a file that cannot be read.
+// A damage is the error of a file that is damaged.
 type damage struct{ err error }
 
 func (d *damage) Error() string { return d.err.Error() }
@@ -64,7 +66,8 @@ func (d *damage) Error() string { return d.err.Error() }
 // lockTime is how long Open waits for another process that ends.
 const lockTime = 5 * time.Second
 
-// read opens a file and reads all of it. A page that is missing is a fault of memory, because the file is mapped.
+// read opens a file and reads all of it. The file is mapped into memory, so a missing page is a memory fault. read
+// turns it into a damage.
 func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -88,8 +91,8 @@ func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
 	return db, found, err
 }
 
-// failed returns why the file cannot be opened. What the operating system refuses, such as a lock, memory or one more
-// open file, is no damage: the file is as it was, and must not be set aside.
+// failed returns why the file cannot be opened: a damage, unless the operating system has refused something, such as a
+// lock, memory or one more open file. Such a file is as it was, and must not be set aside.
 func failed(path string, err error) error {
 	info, missing := os.Stat(path)
 	if missing == nil && info.Mode().IsRegular() && !errors.As(err, new(syscall.Errno)) {
@@ -174,7 +177,7 @@ func twice(tx *bolt.Tx) (err error) {
 	return err
 }
 
-// A file keeps values in one transaction a batch.
+// A file is the Keeper that stores values in a file, each batch in one transaction.
 type file struct{ db *bolt.DB }
 
 func (f *file) Close() error { return f.db.Close() }

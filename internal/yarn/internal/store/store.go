@@ -1,6 +1,6 @@
-// Package store keeps what must outlive a ResourceManager: named values, in one file, which a crash leaves whole, or
-// where another keeper puts them. Values carry a checksum. A file that is damaged is set aside, and a new one takes its
-// place.
+// Package store keeps what must outlive a ResourceManager: named values, in a file that a crash does not damage, or
+// with another keeper (zoo.Values). Values carry a checksum. A file that is damaged is set aside, and a new one takes
+// its place.
 package store
 
 import (
@@ -12,16 +12,16 @@ import (
 // A Keeper is where values are kept: a file, or a service that other processes reach. Only the store's own goroutine
 // calls it.
 type Keeper interface {
-	// Commit writes values by name, nil for what is to be deleted. Values whose names are alike after their first slash
-	// are written together or not at all. ErrTaken is the last that it returns.
+	// Commit writes values by name; nil: to be deleted. Values of one thing, whose names are alike after their first
+	// slash, are written together or not at all. After ErrTaken it is not called again.
 	Commit(batch map[string][]byte) error
 	Close() error
 }
 
-// ErrTaken means that another process has taken the values over: this one must not write any more.
+// ErrTaken is the error of Commit when another process has taken the values over: this one must not write any more.
 var ErrTaken = errors.New("another ResourceManager has taken the state over")
 
-// A Store passes values on to a keeper. Put and Wait may be called by any goroutine; one goroutine of its own writes.
+// A Store passes values on to a keeper. Many goroutines may call its methods; one goroutine of its own writes.
 type Store struct {
 	to     Keeper
 	failed func(error)
@@ -31,12 +31,12 @@ type Store struct {
 	changed sync.Cond         // something below
 	pending map[string][]byte // to be written; nil: to be deleted
 	put     uint64            // number of the last Put
-	written uint64            // all up to this one are kept
+	written uint64            // all changes up to this number are written
 	closing bool
 }
 
-// New returns a store whose values go to a keeper. It tells failed each time that they cannot be written: what was put
-// is kept and tried again a second later, unless the values are another's now (ErrTaken).
+// New returns a store whose values go to a keeper. The store calls failed each time that values cannot be written. It
+// tries again a second later, unless another process has taken the values over (ErrTaken).
 func New(to Keeper, failed func(error)) *Store {
 	s := &Store{to: to, failed: failed, ended: make(chan struct{}), pending: map[string][]byte{}}
 	s.changed.L = &s.mu
@@ -44,8 +44,8 @@ func New(to Keeper, failed func(error)) *Store {
 	return s
 }
 
-// Put has changes written: values by name, nil for what is to be deleted. It returns their number, for Wait. The store
-// keeps the values.
+// Put queues changes to be written: values by name; nil: to be deleted. It returns the number of the changes, for Wait.
+// The store keeps the values, and the caller must not change them.
 func (s *Store) Put(changes map[string][]byte) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,7 @@ func (s *Store) Next() uint64 {
 	return s.put + 1
 }
 
-// Wait returns when the changes with a number are kept, or when the store is closed; it reports which.
+// Wait returns true when the changes with that number are written, or false when the store is closed before.
 func (s *Store) Wait(number uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,7 +74,7 @@ func (s *Store) Wait(number uint64) bool {
 	return s.written >= number
 }
 
-// again is how long what could not be written waits.
+// again is the time from a failed write to the next try.
 const again = time.Second
 
 // write writes what is put until the store is closed.

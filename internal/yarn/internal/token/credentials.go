@@ -26,8 +26,8 @@ const (
 	blobProto    = 1
 )
 
-// AddCredential returns a blob of credentials with one token more, under the empty alias. What is in it stays as it is
-// and is not read, trailing bytes, which some clients send, included. An empty blob is one without tokens.
+// AddCredential returns a blob of credentials with one token more, under the empty alias. The content of the blob stays
+// as it is, and is not read; nor are trailing bytes, which some clients send. The empty blob has no tokens.
 func AddCredential(blob []byte, t wire.Token) ([]byte, error) {
 	if len(blob) == 0 {
 		blob = []byte(blobMagic + "\x00\x00\x00")

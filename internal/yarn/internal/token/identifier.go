@@ -7,7 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// A Master identifies an application's attempt at the ResourceManager. It is all that says whose call a call is.
+// A Master identifies an application's attempt to the ResourceManager. Calls of ApplicationMasters do not name their
+// application otherwise.
 type Master struct {
 	Attempt wire.AttemptID
 	Key     int32

@@ -14,14 +14,15 @@ import (
 // keyBytes is the length of Java's keys.
 const keyBytes = 8
 
-// Keys sign tokens of one kind. A new key is first offered to those who check tokens, then used; what was signed with
-// the one before stays good until the next roll. One goroutine owns it.
+// Keys sign tokens of one kind. A new key is first offered to the programs that check tokens, then used. What was
+// signed with the key before stays valid until the next new key is used. One goroutine owns it.
 type Keys struct {
 	current  key
 	next     *key // offered, and not used yet; nil: none
 	previous *key // not used any more, still good; nil: none
 }
 
+// A key is a MasterKey, ready to sign.
 type key struct {
 	wire.MasterKey
 	mac hash.Hash
@@ -35,13 +36,13 @@ func (k *key) sign(b, identifier []byte) []byte {
 	return k.mac.Sum(b)
 }
 
-// Sign returns what a key makes of a text, such as an identifier: the password of its token.
+// Sign returns the signature of a text. That of a token's identifier is the token's password.
 func Sign(secret, text []byte) []byte {
 	k := newKey(wire.MasterKey{Key: secret})
 	return k.sign(nil, text)
 }
 
-// NewKeys returns keys that start with a given one.
+// NewKeys returns keys whose current one is first.
 func NewKeys(first wire.MasterKey) *Keys { return &Keys{current: newKey(first)} }
 
 // RandomKey returns a new secret key. The ID of the key is random too. If IDs began at 1 again after a ResourceManager
@@ -55,7 +56,7 @@ func RandomKey() wire.MasterKey {
 // Current returns the key that signs now.
 func (k *Keys) Current() wire.MasterKey { return k.current.MasterKey }
 
-// Offered returns the newest key: the one that those who check tokens should have.
+// Offered returns the newest key, which the programs that check tokens should have.
 func (k *Keys) Offered() wire.MasterKey {
 	if k.next != nil {
 		return k.next.MasterKey
@@ -97,7 +98,7 @@ func (k *Keys) Password(id int32, identifier []byte) ([]byte, bool) {
 	return nil, false
 }
 
-// Saved are keys as they outlive a process.
+// Saved are Keys in the form in which they are stored.
 type Saved struct {
 	Current        wire.MasterKey
 	Next, Previous *wire.MasterKey // nil: there is none
@@ -109,7 +110,7 @@ func (m *Saved) Fields(f *proto.Fields) {
 	proto.Optional(f, 3, &m.Previous)
 }
 
-// Save returns the keys.
+// Save returns the keys, to be stored.
 func (k *Keys) Save() Saved {
 	s := Saved{Current: k.current.MasterKey}
 	if k.next != nil {
@@ -121,7 +122,7 @@ func (k *Keys) Save() Saved {
 	return s
 }
 
-// Restore returns keys that were saved.
+// Restore returns the keys of a process that has stored them.
 func Restore(s *Saved) *Keys {
 	k := NewKeys(s.Current)
 	if s.Next != nil {

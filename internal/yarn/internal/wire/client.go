@@ -46,7 +46,7 @@ func (s AppState) String() string {
 // AttemptState is an application attempt's state as clients see it.
 type AttemptState int32
 
-// The states of an attempt, of those that this project's attempts have.
+// The states of an attempt that this project has or names.
 const (
 	AttemptSubmitted AttemptState = 2
 	AttemptScheduled AttemptState = 3
@@ -190,8 +190,7 @@ func (m *Lifetime) Fields(f *proto.Fields) {
 // Usage is what an application uses and has used. Commands fail on one with parts missing, so all of it is always
 // written.
 type Usage struct {
-	// false: the application is over; the numbers of now are then written as -1
-	Known          bool
+	Known          bool // false: the application is over; Containers and Used are written as -1, and no percentages
 	Containers     int32
 	Used           Resource
 	MemorySeconds  int64   // MiB·s
@@ -312,7 +311,7 @@ func (m *ApplicationsRequest) Fields(f *proto.Fields) {
 func (m *ApplicationsRequest) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *ApplicationsRequest) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// scopeOwn asks for the caller's own applications.
+// scopeOwn is Hadoop's number of the scope that asks for the caller's own applications.
 const scopeOwn = 2
 
 // An ApplicationsResponse is many reports.
@@ -367,7 +366,7 @@ func (m *QueueRequest) Fields(f *proto.Fields) {
 func (m *QueueRequest) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *QueueRequest) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// A QueueResponse is a queue; without one, there is none of that name.
+// A QueueResponse is a queue; nil: there is none of that name.
 type QueueResponse struct{ Queue *QueueInfo }
 
 func (m *QueueResponse) Fields(f *proto.Fields) { proto.Optional(f, 1, &m.Queue) }

@@ -6,8 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
 
-// ContainerManagementProtocol: what NodeManagers are told by who holds a node token. Here the ResourceManager is the
-// client.
+// ContainerManagementProtocol: what holders of node tokens tell NodeManagers. The ResourceManager is the client here.
 //
 //	startContainers  StartContainersRequest  → StartContainersResponse
 

@@ -170,7 +170,7 @@ const (
 	Demote
 )
 
-// An UpdateRequest wants another size for a container, that was not changed since it had the version named.
+// An UpdateRequest asks for another size of a container. It is refused if the container's version is another one.
 type UpdateRequest struct {
 	Version   int32
 	Container ContainerID

@@ -149,12 +149,12 @@ const (
 const (
 	ExitInvalid   = -1000 // it still runs
 	ExitAborted   = -100  // released by the application, or its node was lost
-	ExitDisks     = -101
+	ExitDisks     = -101  // its node's disks failed
 	ExitPreempted = -102
 	ExitVirtual   = -103 // it took more virtual memory than it had
 	ExitMemory    = -104 // it took more memory than it had
-	ExitByMaster  = -105
-	ExitByRM      = -106
+	ExitByMaster  = -105 // killed by its ApplicationMaster
+	ExitByRM      = -106 // killed by the ResourceManager
 	ExitAfterApp  = -107 // its application was over
 )
 

@@ -49,6 +49,7 @@ func (m *Resource) named(f *proto.Fields) {
 // amounts is the field of a Resource that has amounts by name.
 const amounts = 3
 
+// putAmount writes an amount by name.
 func putAmount(f *proto.Fields, kind, units string, value int64) {
 	f.PutWithin(amounts, func() {
 		f.PutString(1, kind)
@@ -58,12 +59,13 @@ func putAmount(f *proto.Fields, kind, units string, value int64) {
 	})
 }
 
-// Others are amounts of kinds of resources beyond memory and cores, such as yarn.io/gpu, encoded as a Resource has
-// them, so that a Resource can be compared: those are equal that were put together alike. Amounts of zero are left out.
+// Others are amounts of kinds of resources beyond memory and cores, such as yarn.io/gpu, encoded as in the message of a
+// Resource. They are a string, so that a Resource can be compared: Others are equal if the same amounts were added in
+// the same order. Amounts of zero are left out.
 type Others string
 
-// MostOthers bounds, in bytes, the Others that mean something. What a peer says beyond is cut behind it, so that longer
-// ones are known to be too long.
+// MostOthers bounds the Others that are valid, in bytes. Longer ones that a peer sends are cut behind the amount that
+// goes beyond it, so that they can be recognized as too long.
 const MostOthers = 4 << 10
 
 // An Amount is how much there is of one kind of resource, in units such as Gi.

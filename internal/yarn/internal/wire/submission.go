@@ -69,25 +69,25 @@ func (m *Submission) Fields(f *proto.Fields) {
 func (m *Submission) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *Submission) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// Held returns how many bytes are kept until Launched.
+// Held returns how many bytes the submission holds until Launched is called.
 func (m *Submission) Held() int64 {
 	return int64(len(m.raw) + len(m.Launch.fields) + len(m.LogAggregation))
 }
 
-// Launched lets go of what only launching needs, which may be large: the context, the credentials in it, the places for
-// the ApplicationMaster, and the message as it came.
+// Launched frees what only the launch of an ApplicationMaster needs, which may be large: the context with its
+// credentials, the places for the ApplicationMaster, and the message as it came.
 func (m *Submission) Launched() {
 	m.Launch, m.LogAggregation, m.Master, m.raw = LaunchContext{}, nil, nil, nil
 }
 
-// Over lets go of what no one needs once the application is over: what Launched lets go of, but for the access lists.
+// Over frees what is not needed once the application is over: what Launched frees, except the access lists.
 func (m *Submission) Over() {
 	list := m.Launch.ACLs()
 	m.Launched()
 	m.Launch = AccessContext(list)
 }
 
-// Moved says to which queue and with which priority the application runs now, if that is not what it came with.
+// Moved sets the queue and the priority with which the application runs now, in the message as it came, too.
 func (m *Submission) Moved(queue string, priority Priority) {
 	m.Queue, m.Priority = queue, priority
 	if len(m.raw) > 0 { // of a field that is there twice, the last counts

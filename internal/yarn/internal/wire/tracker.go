@@ -18,7 +18,7 @@ const (
 	NodeActShutdown            // end
 )
 
-// A RegisterNodeRequest introduces a NodeManager: its machine and, where it has lived before, what runs on it.
+// A RegisterNodeRequest introduces a NodeManager: its machine and, if it has registered before, what runs on it.
 type RegisterNodeRequest struct {
 	Node       NodeID
 	HTTPPort   int32
@@ -165,8 +165,8 @@ type HeartbeatRequest struct {
 	Sequence              int64       // of tokens that this project does not hand out
 }
 
-// Reset empties the request, to be decoded into again. The names that it has are kept, to be compared with those that
-// come.
+// Reset empties the request, to be decoded into again. It keeps memory, and the host's name, which the next request has
+// again.
 func (m *HeartbeatRequest) Reset() {
 	s := &m.Status
 	*m = HeartbeatRequest{
@@ -234,7 +234,7 @@ type HeartbeatResponse struct {
 	CleanupApps           []ApplicationID
 	Interval              int32 // ms to the next heartbeat
 	Diagnostics           string
-	Remove                []ContainerID // completed, and known to be by all who must know: no need to repeat
+	Remove                []ContainerID // completed containers that the node need not report any more
 	Signals               []Signal
 	Resource              *Resource   // the node's new size; nil: as it is
 	Updates               []Container // that it is to give another size

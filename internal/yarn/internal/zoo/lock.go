@@ -12,22 +12,23 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A Lease is a lock that is held. ZooKeeper gives the lock to another one when it has heard nothing for the session's
-// timeout. The lease is over after two thirds of that, counted from when the last question was sent that ZooKeeper
-// answered, so the next holder begins later by a third at least, if no clock runs a third faster than another.
+// A Lease is a lock that is held. ZooKeeper gives the lock to another process when it has heard nothing of this one for
+// the session's timeout. The lease ends before: after two thirds of the timeout, counted from when the last request was
+// sent that ZooKeeper has answered. So the next holder begins at least a third of the timeout later, if no clock runs a
+// third faster than another.
 type Lease struct {
 	session *Session
 	name    string
-	start   time.Time // what the instants below are counted from
-	until   atomic.Int64
-	over    atomic.Bool
-	lost    chan struct{}
+	start   time.Time     // what the instants below are counted from
+	until   atomic.Int64  // the instant when the lease ends, in ns after start
+	over    atomic.Bool   // the lock is not held any more
+	lost    chan struct{} // closed then
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 }
 
-// Acquire waits until the lock is free, and takes it: an ephemeral node with data. It tells waits what the data of the
-// holder are whenever it begins to wait for one.
+// Acquire waits until the lock is free, and takes it. The lock is an ephemeral node with data. Whenever Acquire begins
+// to wait for a holder, it calls waits with the holder's data.
 func (s *Session) Acquire(ctx context.Context, name string, data []byte, waits func(holder []byte)) (*Lease, error) {
 	if err := s.makeAll(path.Dir(name)); err != nil {
 		return nil, err
@@ -49,8 +50,8 @@ func (s *Session) Acquire(ctx context.Context, name string, data []byte, waits f
 	}
 }
 
-// await returns when the lock may be free, or nil at once where this session has it after all: a reply was lost. That
-// node is deleted, as the instant from which on it is held is not known.
+// await returns when the lock may be free, or a second is over. If this session has the lock already, because a reply
+// was lost, await gives it back: the instant from which on it is held is not known.
 func (s *Session) await(ctx context.Context, l *Lease, waits func([]byte)) error {
 	data, stat, change, err := s.conn.GetW(l.name)
 	switch {
@@ -85,13 +86,13 @@ func passes(err error) bool {
 		errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrSessionMoved)
 }
 
-// extend makes the lease last from an instant on: two thirds of the session's timeout.
+// extend makes the lease end two thirds of the session's timeout after from, a time after start.
 func (l *Lease) extend(from time.Duration) { l.until.Store(int64(from + l.session.Timeout()*2/3)) }
 
 // Held reports whether the lock is held now.
 func (l *Lease) Held() bool { return !l.over.Load() && int64(time.Since(l.start)) < l.until.Load() }
 
-// Lost is closed when the lock is not held any more, and never will be.
+// Lost returns a channel that is closed when the lock is not held any more, and never will be.
 func (l *Lease) Lost() <-chan struct{} { return l.lost }
 
 // keep asks again and again whether the lock is still this session's, until it is not, or the lease is over.
@@ -129,8 +130,8 @@ func (l *Lease) keep() {
 	})
 }
 
-// ask asks ZooKeeper whether the lock is this session's, and extends the lease where it is. It is false only where the
-// answer is no.
+// ask asks ZooKeeper whether the lock is this session's, and extends the lease if it is. It returns false if it is not,
+// or if the session has expired. Without an answer it returns true: the lease goes on until its end.
 func (l *Lease) ask() (mine bool) {
 	from := time.Since(l.start)
 	there, stat, err := l.session.conn.Exists(l.name)
@@ -144,7 +145,7 @@ func (l *Lease) ask() (mine bool) {
 	return true
 }
 
-// Release gives the lock back, so that another one has it at once. What the lock protects must have ended.
+// Release gives the lock back, so that another process can take it at once. What the lock protects must have ended.
 func (l *Lease) Release() error {
 	held := l.Held()
 	l.stop()

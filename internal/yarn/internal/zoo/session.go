@@ -20,7 +20,7 @@ import (
 // Servers says how ZooKeeper is reached.
 type Servers struct {
 	Addresses []string // host:port
-	// Timeout is how long a session's holder may be silent and keep what it holds. Servers may change it.
+	// Timeout is how long this process may be silent and keep its session, and the lock. Servers may change it.
 	Timeout time.Duration
 	User    string // user:password of the digest scheme; "": what is written is open to all
 	Log     *slog.Logger
@@ -63,10 +63,10 @@ func Connect(ctx context.Context, servers Servers) (*Session, error) {
 	return s, nil
 }
 
-// pollTime is how often is looked at what no event tells.
+// pollTime is the interval at which what no event tells is looked at.
 const pollTime = 20 * time.Millisecond
 
-// drain takes events that are looked at elsewhere, until the connection is closed.
+// drain discards events until the connection is closed.
 func drain(events <-chan zk.Event) {
 	for range events {
 	}
@@ -75,7 +75,7 @@ func drain(events <-chan zk.Event) {
 // Timeout is how long the session outlives its last message, as servers agreed to.
 func (s *Session) Timeout() time.Duration { return time.Duration(s.agree.Load()) }
 
-// Close ends the session, and with it what it holds.
+// Close ends the session. A lock that it holds is free then.
 func (s *Session) Close() { s.stop() }
 
 // Children returns the names of the nodes below a node. An error for a node that is missing is fs.ErrNotExist.
@@ -172,7 +172,8 @@ func (s *Session) makeAll(name string) error {
 	return nil
 }
 
-// A logger passes on what the library says. Only in its words does it tell to which timeout servers agreed.
+// A logger passes the library's messages on. It reads the timeout that servers agreed to from a message, because the
+// library does not tell it otherwise.
 type logger struct {
 	to    *slog.Logger
 	agree *atomic.Int64

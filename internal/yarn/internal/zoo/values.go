@@ -19,12 +19,12 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
 )
 
-// Values are named values below a node, as a store's keeper. ZooKeeper takes 1 MiB in a request at most, so a batch is
-// written in several, with all values of one thing in the same (names are alike after their first slash). A value that
-// is larger than a part has several. The first is written last.
+// Values are named values below a node. They are a store.Keeper. ZooKeeper takes requests of 1 MiB at most, so a batch
+// is written in several requests. All values of one thing, whose names are alike after their first slash, are in one
+// request. A value that is larger than partSize has several parts, and the first part is written last.
 //
-//	ROOT/fence           is written once by each that takes the values over. Each later request checks its version, so
-//	                     nothing is written by one that was replaced, however long its requests were on their way.
+//	ROOT/fence           is written once by each process that takes the values over. Each later request checks its
+//	                     version, so a process that was replaced writes nothing, however long its requests took.
 //	ROOT/values/00 to 3f hold the values, by a hash of the thing's name, so that no list of names is long
 //	     NAME            checksum, number of parts, the first part
 //	     NAME,1 ...      further parts
@@ -45,8 +45,9 @@ const (
 	schema   = "2" // what the root node says of how values are kept; since "1" an application's attempts are kept apart
 )
 
-// Take takes the values below a node over, and returns what they are. From then on no process that took them
-// before can write them. A value that is damaged is an error, which names its node.
+// Take takes the values below a node over, and returns them by name. From then on no process that took them before can
+// write them. owner, the name of this process, is stored in the fence for operators. A value that is damaged is an
+// error, which names its node.
 func (s *Session) Take(root, owner string) (*Values, map[string][]byte, error) {
 	v := &Values{session: s, root: root, parts: map[string]int{}}
 	if err := each(v.folders(), s.makeAll); err != nil {
@@ -67,8 +68,7 @@ func (s *Session) Take(root, owner string) (*Values, map[string][]byte, error) {
 	return v, found, err
 }
 
-// checkSchema refuses values of a newer program. Those of an older one can be read: the root says how values are kept
-// from now on.
+// checkSchema refuses values of a newer program. Values of an older one can be read, and get this program's schema.
 func (v *Values) checkSchema() error {
 	said, _, err := v.session.conn.Get(v.root)
 	if err != nil {
@@ -220,7 +220,8 @@ func (v *Values) read(name string) (parts int, value []byte, err error) {
 // Close does nothing: the session is its owner's to close.
 func (v *Values) Close() error { return nil }
 
-// Commit implements store.Keeper. Where the outcome of the last request is not known, it first looks up what is there.
+// Commit implements store.Keeper. If the outcome of the last request is not known, it first looks up which parts of the
+// values there are.
 func (v *Values) Commit(batch map[string][]byte) error {
 	names := slices.SortedFunc(maps.Keys(batch), func(a, b string) int {
 		return cmp.Or(cmp.Compare(thing(a), thing(b)), cmp.Compare(a, b))
@@ -266,12 +267,12 @@ func (v *Values) lookUp(names []string) error {
 	return nil
 }
 
-// A request is changes that are carried out together.
+// A request is a number of changes that ZooKeeper carries out together.
 type request struct {
 	to    *Values
-	ops   []any
-	size  int            // of values
-	parts map[string]int // that values have after it
+	ops   []any          // requests of the library
+	size  int            // of values, in bytes
+	parts map[string]int // how many parts each value has afterwards, by name
 }
 
 // set writes a part of a value, which is there or is not.
@@ -284,7 +285,7 @@ func (r *request) set(name string, part int, data []byte, there bool) {
 	r.size += len(data)
 }
 
-// remove deletes the parts of a value from one on, the first part first.
+// remove deletes the parts of a value from number from on, in order.
 func (r *request) remove(name string, from int) {
 	for part := from; part < r.to.parts[name]; part++ {
 		r.ops = append(r.ops, &zk.DeleteRequest{Path: r.to.node(name, part), Version: -1})
@@ -299,7 +300,7 @@ func (r *request) have(name string, parts int) {
 	r.parts[name] = parts
 }
 
-// write adds a value. The further parts of a large one are sent in requests of their own before.
+// write adds a value. It sends the parts of a large value after the first in requests of their own, at once.
 func (r *request) write(name string, value []byte) error {
 	parts := max(1, (len(value)+partSize-1)/partSize)
 	for part := parts - 1; part > 0; part-- {
@@ -321,7 +322,7 @@ func (r *request) write(name string, value []byte) error {
 	return nil
 }
 
-// send has ZooKeeper carry the changes out, unless another one has taken the values over.
+// send sends the request. The error is store.ErrTaken if another process has taken the values over.
 func (r *request) send() error {
 	if len(r.ops) == 0 {
 		return nil

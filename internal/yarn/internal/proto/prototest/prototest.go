@@ -18,10 +18,10 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
 
-// RoundTrip checks, of a message of every type of the package in the working directory, that what is drawn at random is
-// the same after it was written and read, and that it is written as the same bytes again. Exported fields are drawn and
-// compared, lists without elements as equal. Fit takes a pointer to each struct that was drawn, nested ones first, and
-// makes of it what can travel.
+// RoundTrip checks all, a message of every type of the package in the working directory, with random values: a message
+// that was written and read is the same, and is written as the same bytes again. Exported fields are drawn and
+// compared; empty lists are equal. fit gets a pointer to each struct that was drawn, nested ones first, and makes it
+// one that can travel.
 func RoundTrip(t *testing.T, all []proto.Described, fit func(m any)) {
 	missing := described(t)
 	for _, m := range all {
@@ -116,7 +116,7 @@ func draw(t *rapid.T, v reflect.Value, fit func(any)) {
 	}
 }
 
-// differ says where a and b are not the same; "": nowhere.
+// differ returns where a and b are not the same, as a path of fields that begins with where; "": nowhere.
 func differ(a, b reflect.Value, where string) string {
 	switch a.Kind() {
 	case reflect.Struct:

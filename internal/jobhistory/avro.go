@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Limits of what a file may make the reader do. A schema comes with the file, so that it is not to be trusted.
+// Limits of what a file may make the reader do. The schema comes with the file, so it cannot be trusted either.
 const (
 	maxText  = 16 << 20 // bytes of a string, of a line of JSON and of a schema
 	maxItems = 1 << 18  // values of one event; 5,000 counters of a job, each three times, are 60,000
@@ -28,6 +28,7 @@ type schema struct {
 	size    int       // of a fixed
 }
 
+// A field is a field of a record's schema.
 type field struct {
 	name string
 	of   *schema
@@ -120,11 +121,12 @@ func namedSchema(kind string, v map[string]any, names map[string]*schema) (*sche
 	return s, err
 }
 
+// unqualified returns a name without its namespace.
 func unqualified(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
 var errTooMuch = errors.New("one event has too many values: the file is damaged")
 
-// A datum decodes one value of Avro's binary encoding.
+// A datum decodes one value, with all values in it, of Avro's binary encoding.
 type datum struct {
 	in   *bufio.Reader
 	left int // values that it may still decode
@@ -200,6 +202,7 @@ func (d *datum) choice(n int) (int64, error) {
 	return k, err
 }
 
+// text returns a text after its length.
 func (d *datum) text() (string, error) {
 	n, err := binary.ReadVarint(d.in)
 	if err != nil {

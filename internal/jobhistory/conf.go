@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// ReadConf reads a job's configuration, which the job history server keeps beside the history (job_..._conf.xml). It
-// returns the properties of MapReduce; errors call the file name.
+// ReadConf reads a job's configuration from r, which the job history server keeps beside the history
+// (job_..._conf.xml). It returns the properties of MapReduce. name is the name of the file in errors.
 func ReadConf(name string, r io.Reader) (map[string]string, error) {
 	limited := &io.LimitedReader{R: r, N: maxText}
 	d := xml.NewDecoder(limited)

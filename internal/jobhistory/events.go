@@ -54,7 +54,7 @@ func events(name string, r io.Reader, each func(string, fields) error) error {
 	}
 }
 
-// decoderOf returns a function that returns the next event; io.EOF after the last.
+// decoderOf returns a function that returns the next event; io.EOF after the last. mark is the first line of the file.
 func decoderOf(mark string, in *bufio.Reader) (func() (record, error), error) {
 	text, err := line(in)
 	switch {
@@ -136,7 +136,7 @@ func eventOfJSON(in *bufio.Reader) (record, error) {
 	}
 }
 
-// fields are those of an event.
+// fields are the fields of an event, or of a record in it, by name.
 type fields map[string]any
 
 // plain returns a value without the name of its type, with which Avro's JSON encoding marks the values of unions.

@@ -5,6 +5,9 @@
 // encoding (Hadoop 2). The job history server moves the file into its done directory, with the job's configuration
 // beside it. The files carry their own schema. The names of events and of their fields are those of Events.avpr in
 // hadoop-mapreduce-client-core.
+//
+// history.go makes a [Job] of its events, events.go reads the events in either encoding, avro.go decodes the binary
+// one, and conf.go reads the configuration.
 package jobhistory
 
 import (
@@ -14,7 +17,7 @@ import (
 	"time"
 )
 
-// Limits of a history. What is beyond is an error.
+// Limits of a history. A history beyond them is an error.
 const (
 	MaxTasks = 1 << 20 // tasks and attempts of a job, each
 	maxTime  = 1 << 43 // ms since 1970: the year 2248, so that nanoseconds fit
@@ -162,12 +165,14 @@ func (c *Counters) read(f fields) {
 	}
 }
 
+// fieldsOf returns the fields of a value that is a record; nil: it is none.
 func fieldsOf(v any) fields {
 	m, _ := plain(v).(map[string]any)
 	return m
 }
 
-// Read reads a job's history from r; errors call it name. An ErrCut comes with what there was before.
+// Read reads a job's history from r. name is its name in errors. If the error is ErrCut, the Job has what the history
+// says before its end.
 func Read(name string, r io.Reader) (*Job, error) {
 	b := builder{tasks: map[string]int{}}
 	err := events(name, r, b.event)
@@ -299,7 +304,7 @@ func (f fields) time(name string) (time.Duration, error) {
 	return time.Duration(max(0, ms)) * time.Millisecond, nil
 }
 
-// locations parts the hosts of a task's input.
+// locations splits the list of the hosts of a task's input, and returns the first 32.
 func locations(text string) (hosts []string) {
 	for host := range strings.SplitSeq(text, ",") {
 		if host != "" && len(hosts) < 32 {

@@ -1,5 +1,5 @@
-// Package joblog keeps what the attempts of a run write for people: a folder a run, a file an attempt. A run that is
-// repeated has a folder for each repeat within its own.
+// Package joblog keeps what the programs of a run's attempts write to standard error. A run has a folder, with a file
+// for each attempt. A run that is repeated has a folder for each repeat within its own.
 package joblog
 
 import (
@@ -31,21 +31,21 @@ type Folder struct {
 
 	mu   sync.Mutex
 	left int64 // bytes that may still be written
-	err  error // why the first file that could not be written was not
+	err  error // the first error of writing a file
 }
 
 // logName matches the file of an attempt: the job's number, the stage, the task and the attempt.
 var logName = regexp.MustCompile(`^(\d+)-(map|reduce)-(\d+)-(\d+)\.log$`)
 
-// A Place says where the logs of a run stand.
+// A Place says where the logs of a run are.
 type Place struct {
-	Dir string // "": they are not kept
+	Dir string // the folder of the run; "": logs are not kept
 	// Repeat is the number, from 1, of a run that is repeated Of times. All repeats together keep what one run may.
 	// Of below 2: the run is not repeated.
 	Repeat, Of int
 }
 
-// Folder returns the folder of the logs.
+// Folder returns the path of the folder of the logs: of this repeat, if the run is repeated.
 func (p Place) Folder() string {
 	if p.Of < 2 || p.Dir == "" {
 		return p.Dir
@@ -75,8 +75,8 @@ func Repeats(dir string) (list []int, err error) {
 	return list, err
 }
 
-// New returns the folder of a place, which is made when an attempt writes. Logs of earlier runs there are removed. The
-// first repeat removes those of all repeats.
+// New returns the Folder of a place. The folder itself is made when an attempt writes. New removes the logs of earlier
+// runs; the first repeat removes those of all repeats.
 func New(p Place) (*Folder, error) {
 	folder, left := p.Folder(), int64(MostOfRun)
 	if p.Of > 1 {
@@ -113,7 +113,7 @@ func remove(dir string) error {
 	return nil
 }
 
-// Err returns why logs are missing; nil: none is.
+// Err returns why logs are missing; nil: none are.
 func (f *Folder) Err() error {
 	if f == nil {
 		return nil
@@ -158,13 +158,14 @@ func (a *File) Write(line []byte) {
 	a.put(line)
 }
 
+// put writes text to the open file.
 func (a *File) put(text []byte) {
 	if _, err := a.file.Write(text); err != nil {
 		a.folder.fail(err)
 	}
 }
 
-// open makes the file, and its folder for the first.
+// open makes the file, and the folder if there is none.
 func (a *File) open() bool {
 	err := os.MkdirAll(filepath.Dir(a.path), 0o777)
 	if err == nil {
@@ -182,7 +183,8 @@ func (a *File) open() bool {
 	return true
 }
 
-// Close ends the file. The caller gives the end of all that was written: what the file lacks of it is added.
+// Close ends the file. end is the end of all that the attempt wrote, which the caller has kept. Close appends the part
+// of end that was left out of the file.
 func (a *File) Close(end []byte) {
 	if a == nil || a.file == nil {
 		return

@@ -20,7 +20,7 @@ import (
 type Client struct {
 	Hadoop string    // path of the command hadoop; mapred and yarn are beside it
 	Conf   string    // folder of the cluster's configuration
-	User   string    // on clusters without Kerberos: who Hadoop takes the caller for; "": the user of this process
+	User   string    // the user to be for Hadoop, on clusters without Kerberos; "": see name
 	Log    io.Writer // gets all messages of commands; nil: none are kept
 
 	patience time.Duration // how long killing an application may take; zero: killTime
@@ -141,7 +141,7 @@ func (c *Client) listening(w io.Writer) io.Writer {
 	return io.MultiWriter(w, c.Log)
 }
 
-// kill kills an application by command. It is called when ctx has ended, too.
+// kill kills an application by command, even if ctx has ended.
 func (c *Client) kill(ctx context.Context, application string) error {
 	return c.step(context.WithoutCancel(ctx), terms{c.killsWithin(), nil, io.Discard}, c.beside("yarn"),
 		"application", "-kill", application)
@@ -150,7 +150,7 @@ func (c *Client) kill(ctx context.Context, application string) error {
 // killsWithin returns how long killing an application may take, by REST and again by command.
 func (c *Client) killsWithin() time.Duration { return cmp.Or(c.patience, killTime) }
 
-// name returns who Hadoop takes the caller for on clusters without Kerberos.
+// name returns the user that the caller is for Hadoop, on clusters without Kerberos.
 func (c *Client) name() string {
 	if name := cmp.Or(c.User, os.Getenv("HADOOP_USER_NAME")); name != "" {
 		return name
@@ -167,8 +167,8 @@ const tailLines = 15
 // A tail keeps the last lines that are written to it, and shows each whole line to Line, if that is set.
 type tail struct {
 	Line  func(string)
-	lines []string
-	part  []byte
+	lines []string // the last tailLines
+	part  []byte   // the beginning of a line that has not ended
 }
 
 // mostLine is how much of a line is kept.
@@ -198,7 +198,7 @@ func (t *tail) take(line string) {
 	}
 }
 
-// String returns the lines, each on a line of its own after the message that it is added to.
+// String returns the lines, indented and each after a line feed, to be added to a message.
 func (t *tail) String() string {
 	lines := t.lines
 	if len(t.part) > 0 {

@@ -49,7 +49,7 @@ func (c *Cluster) get(ctx context.Context, page string, into any) error {
 	return errors.Join(errs...)
 }
 
-// prefer makes an address the first one.
+// prefer makes at the first of the addresses.
 func (c *Cluster) prefer(at string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,8 +96,8 @@ func (c *Cluster) call(ctx context.Context, r request, into any) (status int, er
 	return a.StatusCode, nil
 }
 
-// kill kills an application in the name of a user, and returns when it has ended. Hadoop's ResourceManager answers 202
-// while the application has not, and is asked again.
+// kill kills an application as a user, and returns when the application has ended. Until then Hadoop's ResourceManager
+// answers 202, and is asked again.
 func (c *Cluster) kill(ctx context.Context, id, user string) error {
 	c.mu.Lock()
 	list := slices.Clone(c.Addresses)

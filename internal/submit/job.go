@@ -39,12 +39,12 @@ const (
 	outputWord = "{output}"
 )
 
-// names reports whether an argument of the jar has a word in it.
+// names reports whether an argument of the jar contains a word.
 func (j *Jar) names(word string) bool {
 	return slices.ContainsFunc(j.Args, func(a string) bool { return strings.Contains(a, word) })
 }
 
-// binaryName is what our binary is called in the folders of containers, cutsName a file of cut points.
+// Names in the folders of containers: of this project's program, and of the file of cut points.
 const (
 	binaryName = "sojourn"
 	cutsName   = "sojourn-cuts"
@@ -66,9 +66,9 @@ const (
 	keyMapFields = "stream.num.map.output.key.fields"
 )
 
-// allFields makes Hadoop Streaming take a whole line for the key, and noSeparator makes Hadoop write nothing behind it,
-// where else a line without TAB would get one. Hadoop drops properties with an empty value, so this one becomes empty
-// when it is read: no variable has that name.
+// allFields makes Hadoop Streaming take a whole line for the key. noSeparator makes Hadoop write nothing behind the
+// key; otherwise a line without TAB would get one. Hadoop drops properties with an empty value, so noSeparator becomes
+// empty only when Hadoop reads it: there is no variable of that name.
 const (
 	allFields   = "1000000000"
 	noSeparator = "${env.SOJOURN_NO_SEPARATOR:-}"
@@ -133,7 +133,7 @@ func checkFiles(files []string) error {
 	return sameNames(files)
 }
 
-// checkSample refuses to sample what has no input to sample.
+// checkSample refuses to sample a job whose input cannot be replaced by a sample.
 func (s *Submitter) checkSample(j *Job) error {
 	switch {
 	case s.Sampling.Off():
@@ -148,7 +148,7 @@ func (s *Submitter) checkSample(j *Job) error {
 	return nil
 }
 
-// builtIn makes a built-in job, and refuses those that Hadoop Streaming cannot run.
+// builtIn makes a built-in job. It refuses jobs that Hadoop Streaming cannot run.
 func (s *Submitter) builtIn(p *workload.Program) (*mr.Job, error) {
 	e, ok := s.Jobs[p.Job]
 	if !ok {
@@ -268,14 +268,17 @@ func (s *Submitter) programs(j *Job) (o options, err error) {
 	return o, nil
 }
 
-// options are those of the command that submits a job. The command takes Hadoop's generic ones first.
+// options are the options of the command that submits a job.
 type options struct {
-	generic, own []string
-	files        []string
+	generic []string // Hadoop's, which come first
+	own     []string // of Hadoop Streaming
+	files   []string // to be shipped, with # and another name
 }
 
+// add adds options of the command's own.
 func (o *options) add(words ...string) { o.own = append(o.own, words...) }
 
+// define sets a property of Hadoop's.
 func (o *options) define(key, value string) { o.generic = append(o.generic, "-D", key+"="+value) }
 
 // set defines properties, in order of their keys. If the command is one of Hadoop Streaming, which has options for some
@@ -335,7 +338,8 @@ func (s *Submitter) workers(j *Job, job *mr.Job, cuts string) (o options) {
 	return o
 }
 
-// reducesOf returns how many reduces a job is to have; -1: the cluster's configuration says.
+// reducesOf returns how many reduces the user asks for; -1: the user says nothing, so the cluster's configuration
+// counts.
 func reducesOf(p *workload.Program) (int, error) {
 	if p.Reduces >= 0 {
 		return int(p.Reduces), nil

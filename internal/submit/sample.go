@@ -27,7 +27,7 @@ import (
 // A Sampling says how much of a job's input is run first, as a job of its own, to learn the job's size (FSPY, III-A).
 type Sampling struct {
 	Part   float64 // of the input, below 1; 0: Splits
-	Splits int     // so many times the size of a split; 0: Bytes
+	Splits int     // sizes of a split; 0: Bytes
 	Bytes  int64
 	Seed   uint64 // decides which files are drawn
 }
@@ -102,8 +102,8 @@ func parseListing(text []byte, named []string) (files []inputFile, err error) {
 	return files, nil
 }
 
-// hidden reports whether Hadoop's jobs pass over a file: a part of its path begins with '_' or '.', and no input in
-// named contains that part.
+// hidden reports whether Hadoop's jobs pass over a file: its name, or that of a folder above it, begins with '_' or
+// '.'. Names in named, the inputs as the user wrote them, hide nothing.
 func hidden(name string, named []string) bool {
 	for word := range strings.SplitSeq(name, "/") {
 		if (strings.HasPrefix(word, "_") || strings.HasPrefix(word, ".")) && word != "." && word != ".." &&
@@ -188,6 +188,7 @@ func (s *Submitter) prepare(ctx context.Context, w *work, in inputs) (z sizing, 
 	return z, clean, nil
 }
 
+// note makes a remark about the job of w.
 func (s *Submitter) note(w *work, format string, args ...any) {
 	if s.Notes != nil {
 		s.Notes(w.job.Spec.Name, fmt.Sprintf(format, args...))
@@ -206,9 +207,9 @@ type piece struct {
 
 func (p *piece) whole() bool { return p.bytes >= p.file.bytes }
 
-// draw chooses what a sample reads: whole files where the sample has room for at least as many as it may copy from,
-// else the beginnings of some. whole says that files cannot be cut, because only the job knows their format; compressed
-// files never are. The result is nil if the sample would be all of the input.
+// draw chooses what the sample of a job, by its number, reads: whole files, if the sample has room for at least
+// mostCopied of them, else the beginnings of some files. whole says that files cannot be cut, because only the job
+// knows their format; compressed files are never cut. The result is nil if the sample would be all of the input.
 func (s Sampling) draw(in inputs, split int64, whole bool, job int) []piece {
 	part := s.Part
 	switch {
@@ -341,8 +342,8 @@ func (c *Client) askCounters(ctx context.Context, application string) map[string
 	return f.counters
 }
 
-// copies makes the input of a sample: whole files are read where they lie, beginnings of files are copied to a folder
-// each, so that files keep their names.
+// copies makes the input of a sample, and returns its paths and its length in bytes. Whole files are read where they
+// are. The beginnings of files are copied below folder, into a folder each, so that files keep their names.
 func (c *Client) copies(ctx context.Context, folder string, pieces []piece) (paths []string, n int64, err error) {
 	var folders []string
 	for i := range pieces {
@@ -378,7 +379,7 @@ func (c *Client) copies(ctx context.Context, folder string, pieces []piece) (pat
 	return paths, n, nil
 }
 
-// head lets read read the beginning of a file of the cluster. What is not read is not fetched.
+// head calls read with a file of the cluster. What read leaves is not fetched.
 func (c *Client) head(ctx context.Context, name string, read func(io.Reader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
@@ -405,7 +406,7 @@ func (c *Client) head(ctx context.Context, name string, read func(io.Reader) err
 	return err
 }
 
-// An ending notes whether all was read.
+// An ending is a reader that notes whether it has been read to its end.
 type ending struct {
 	from  io.Reader
 	ended bool
@@ -417,13 +418,13 @@ func (e *ending) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// firstLines reads the first left bytes, and on to the end of that line.
+// firstLines is a reader of the first left bytes of a text, and of the rest of the line that is cut by that.
 type firstLines struct {
 	from   *bufio.Reader
 	left   int64
-	given  int64
-	over   bool
-	failed error // other than the end of the file
+	given  int64 // bytes that were read
+	over   bool  // the last line has been read to its end
+	failed error // why reading failed; the end of the text is no failure
 }
 
 // Read implements io.Reader.

@@ -84,8 +84,8 @@ const (
 
 // A probed has the times and counters of the tasks of a sample, or of a job.
 type probed struct {
-	maps, reduces int64
-	took          [2]time.Duration // of all maps, of all reduces
+	maps, reduces int64            // how many were launched
+	took          [2]time.Duration // of all maps together, of all reduces together
 	model.Probed
 }
 
@@ -118,7 +118,7 @@ type facts struct {
 	sample  probed
 }
 
-// jobOf returns a job as the models see it.
+// jobOf returns a job of the workload, by its number from 0, as the models see it.
 func jobOf(index int, in inputs, reduces int) *sched.Job {
 	j := &sched.Job{ID: sched.JobID(index + 1), Spec: &sched.JobSpec{}}
 	add := func(kind sched.StageKind, tasks int, bytes int64) {
@@ -135,7 +135,7 @@ func jobOf(index int, in inputs, reduces int) *sched.Job {
 	return j
 }
 
-// predict returns what the containers of a job take together, one after another, its master apart.
+// predict returns the sum of the times of a job's containers, without its master.
 func (s *Sizes) predict(index int, f facts) sched.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,17 +19,18 @@ import (
 
 // A Submitter submits a workload to a cluster.
 type Submitter struct {
-	Client   *Client
-	Cluster  *Cluster
-	Jobs     map[string]jobs.Entry // the built-in jobs, by name
-	Binary   string                // our program, which containers of built-in jobs run: a file here, or a URI
+	Client  *Client
+	Cluster *Cluster
+	Jobs    map[string]jobs.Entry // the built-in jobs, by name
+	// Binary is this project's program, which containers of built-in jobs run: a file of this machine, or a URI.
+	Binary   string
 	Sampling Sampling
-	Sizes    *Sizes // predicts sizes from samples
-	AsUsers  bool   // each job is submitted as its user, where the cluster believes names
-	Clients  int    // jobs that have a client at a time, a Java process each; zero: no limit
-	Notes    func(job, remark string)
-	// Watch is told how far a job is, from 0 to 1 as it is seen from all its tasks, and in words. It is called by
-	// several goroutines.
+	Sizes    *Sizes                   // predicts sizes from samples; nil: no job is sampled
+	AsUsers  bool                     // each job is submitted as its user; of no effect on clusters with Kerberos
+	Clients  int                      // jobs that have a client at a time, a Java process each; zero: no limit
+	Notes    func(job, remark string) // is told remarks about jobs, by name; nil: no remarks are made
+	// Watch is told how far a job is, by its number from 0: as a part from 0 to 1 of all its tasks, and in words.
+	// Several goroutines call it. nil: it is not called.
 	Watch func(job int, part float64, says string)
 }
 
@@ -157,7 +158,7 @@ type ran struct {
 	counters map[string]int64
 }
 
-// clientOf returns the client for what is done for a job.
+// clientOf returns the client for a job: with the job's user, if AsUsers is set.
 func (s *Submitter) clientOf(j *Job) *Client {
 	c := *s.Client
 	if s.AsUsers {
@@ -222,7 +223,7 @@ type following struct {
 	w   *work
 	tag string
 
-	sample bool // the application is a sample of the job
+	sample bool // the application is a sample of the job, not the job itself
 
 	mu       sync.Mutex // guards what follows: the client's output and the questions are read by two goroutines
 	id       string     // by the client's output; "": not told yet
@@ -230,12 +231,14 @@ type following struct {
 	counters map[string]int64
 	shift    time.Duration // the least seen: answers that took long make it larger
 	tasks    string        // what the client said of maps and reduces
-	unasked  bool          // a question has failed, which was said
-	absent   bool          // there was no application by the last answer
+	unasked  bool          // a question has failed, and there was a remark about it
+	absent   bool          // by the last answer there is no application
 }
 
+// unknownShift is following.shift before the first answer.
 const unknownShift = time.Duration(1<<63 - 1)
 
+// What a client writes: the name of the application, how far maps and reduces are, a counter.
 var (
 	submitted = regexp.MustCompile(`\b(?:application|job)_(\d+_\d+)\b`)
 	progress  = regexp.MustCompile(`\bmap (\d+)% reduce (\d+)%`)
@@ -324,7 +327,7 @@ func (f *following) ask(ctx context.Context) {
 	f.s.Watch(f.w.index, min(1, max(0, app.Progress/100)), says)
 }
 
-// errLeft is the error of what could not be killed.
+// errLeft is the error if an application could not be killed.
 var errLeft = errors.New("may still run")
 
 // kill kills the application if it may still run: by REST, and where that is refused, as behind Kerberos, by Hadoop's

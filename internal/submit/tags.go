@@ -8,7 +8,7 @@ import (
 )
 
 // tagsOf returns what a job tells the scheduler, as the tags that 'sojourn rm' reads. Other ResourceManagers ignore
-// them. Min, Max and the queue's share have no tags: Untold says so.
+// them. There are no tags for Min and Max (Untold).
 func tagsOf(s *sched.JobSpec) (tags []string) {
 	add := func(name, value string) { tags = append(tags, "sojourn."+name+"="+value) }
 	if s.Deadline > 0 {
@@ -58,6 +58,7 @@ func tagsOf(s *sched.JobSpec) (tags []string) {
 	return tags
 }
 
+// number returns a number in the form of tags.
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Untold names what a job says that no tag tells a ResourceManager; "": nothing.

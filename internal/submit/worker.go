@@ -21,8 +21,8 @@ import (
 type Worker struct {
 	Job    *mr.Job
 	Parts  int    // reduces of the job; 0: maps write the output
-	File   string // that a mapper reads a split of, for jobs that name documents
-	Cuts   string // file with a job's cut points, an escaped key a line; "": it has none
+	File   string // the file of a mapper's split, for jobs that name documents
+	Cuts   string // file with a job's cut points, an escaped key a line; "": the job has none
 	Memory int64  // bytes to use
 	Dir    string // folder for temporary files
 	In     io.Reader
@@ -30,7 +30,7 @@ type Worker struct {
 	Err    io.Writer // is told counters and signs of life, as Hadoop Streaming reads them
 }
 
-// aliveEvery is how often a Worker that computes tells Hadoop that it does.
+// aliveEvery is the interval at which a Worker tells Hadoop that it lives.
 const aliveEvery = 20 * time.Second
 
 // Map reads the lines of a split and writes pairs for the reducers. Of a job without reduces it writes the output.
@@ -152,7 +152,7 @@ func (w *Worker) run(ctx context.Context, job *mr.Job, do func(*mr.Run, input.Sp
 	return do(r, input.Stream(w.File, func() (io.ReadCloser, error) { return io.NopCloser(w.In), nil }))
 }
 
-// signs tells Hadoop now and then that the worker lives, until stop is called.
+// signs starts to tell Hadoop, every aliveEvery, that the worker lives, until stop is called.
 func (w *Worker) signs(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
@@ -173,7 +173,7 @@ func (w *Worker) signs(ctx context.Context) (stop func()) {
 	return func() { cancel(); <-over }
 }
 
-// tellCounters tells Hadoop the counters of the job's own.
+// tellCounters tells Hadoop the job's own counters.
 func (w *Worker) tellCounters(a *mr.Attempt) error {
 	own := a.Report().Counters.User
 	names := make([]mr.UserCounter, 0, len(own))
@@ -213,7 +213,7 @@ func (w *Worker) copyOutput(r *mr.Run) error {
 	return nil
 }
 
-// noReturns refuses carriage returns.
+// noReturns is a writer that refuses carriage returns.
 type noReturns struct{ to io.Writer }
 
 func (n noReturns) Write(b []byte) (int, error) {

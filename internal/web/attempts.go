@@ -5,18 +5,18 @@ import "github.com/sojourn-sched/sojourn/sched"
 // mostAttempts bounds the attempts that a board remembers: the oldest are forgotten first. A million take 64 MB.
 const mostAttempts = 1 << 20
 
-// none is the number of no attempt.
+// none stands for the number of an attempt where there is none.
 const none = int64(-1)
 
 // An attempt is one execution of a task, as the log of a board keeps it.
 type attempt struct {
-	serial     uint64
+	serial     uint64     // of its ID in the core
 	start, end sched.Time // end: -1 while it runs
 	job        sched.JobID
 	task       int32
 	node       sched.NodeID
-	before     uint32 // how many places before this one the last attempt of the same job stands; 0: there is none
-	beforeHere uint32 // the same of the same node
+	before     uint32 // how many numbers before this one the last attempt of the same job is; 0: there is none
+	beforeHere uint32 // the same for the last attempt on the same node
 	stage      int16
 	kind       sched.StageKind
 	outcome    sched.Outcome
@@ -28,10 +28,10 @@ type attempt struct {
 // An attemptLog holds the last attempts of a run in order of launch, and finds those of a job or a node without
 // looking at others. Attempts are numbered from 0 in that order.
 type attemptLog struct {
-	list []attempt // number n stands at n mod most
+	list []attempt // attempt n is at n mod most
 	next int64     // number of the next attempt
-	most int64
-	slot []int64 // number of the attempt that holds a slot of the core
+	most int64     // how many attempts are remembered
+	slot []int64   // by slot of the core: number of the attempt that had it last
 }
 
 func newAttemptLog(most int) *attemptLog { return &attemptLog{most: int64(most)} }
@@ -47,7 +47,8 @@ func (l *attemptLog) at(n int64) *attempt {
 	return &l.list[n%l.most]
 }
 
-// add appends an attempt and returns its number. The last ones of its job and of its node are given.
+// add appends an attempt and returns its number. ofJob and ofNode are the numbers of the last attempts of its job and
+// on its node.
 func (l *attemptLog) add(a attempt, ofJob, ofNode int64) int64 {
 	a.before, a.beforeHere = l.distance(ofJob), l.distance(ofNode)
 	if int64(len(l.list)) < l.most {
@@ -59,7 +60,7 @@ func (l *attemptLog) add(a attempt, ofJob, ofNode int64) int64 {
 	return l.next - 1
 }
 
-// distance returns how far behind the next attempt number n is; 0: not remembered.
+// distance returns how many numbers attempt n is before the next attempt; 0: n is not remembered.
 func (l *attemptLog) distance(n int64) uint32 {
 	if n < l.oldest() {
 		return 0

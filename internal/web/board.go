@@ -21,16 +21,16 @@ type Board struct {
 	about About
 
 	mu      sync.Mutex
-	view    *sched.View
+	view    *sched.View // of the core; only Record may read it
 	now     sched.Time
-	version int64 // counts Steps
-	over    string
-	jobs    []jobRow
-	place   map[sched.JobID]int32 // in jobs
-	nodes   []nodeRow
+	version int64                 // rises with each change
+	over    string                // "": the run goes on; finished; or why the end is not shown completely
+	jobs    []jobRow              // in order of submission
+	place   map[sched.JobID]int32 // index in jobs
+	nodes   []nodeRow             // by NodeID-1
 	queues  queueBoard
 	log     *attemptLog
-	line    *timeline
+	line    *timeline // of the cluster
 	counts  liveCounts
 
 	figures *record.Tally // computes slowdowns as jobs end; nil: they are not known
@@ -66,8 +66,8 @@ func (b *Board) Rank(p sched.Policy) {
 	b.ends.policy = p
 }
 
-// foresee makes a new outlook, if a page has asked and the last outlook is old. If many tasks are left, the outlook is
-// computed on a goroutine of its own, and pages show the one before until it is ready.
+// foresee makes a new outlook, if a page has asked since the last one, and that one is old. If many tasks are left, the
+// outlook is computed on a goroutine of its own, and pages show the one before until it is ready.
 func (b *Board) foresee() {
 	f := &b.ends
 	if !f.asked || f.policy == nil || f.laying || time.Now().Before(f.due) {
@@ -90,7 +90,8 @@ func (b *Board) foresee() {
 	}()
 }
 
-// Figure implements run.Figured. Slowdowns are computed only if o says from what.
+// Figure implements run.Figured. Slowdowns are computed only if o says from which times of
+// jobs: true or measured ones.
 func (b *Board) Figure(o record.TallyOptions) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -286,6 +287,7 @@ func (b *Board) Finish(why string) {
 	b.version++
 }
 
+// event updates the board by an event of the core.
 func (b *Board) event(e *sched.Event) {
 	switch e.Kind {
 	case sched.NodeJoined, sched.NodeReported, sched.NodeLost:
@@ -309,6 +311,7 @@ func (b *Board) event(e *sched.Event) {
 	}
 }
 
+// action updates the board by an action of the core.
 func (b *Board) action(a *sched.Action) {
 	switch a.Kind {
 	case sched.Launch:
@@ -320,7 +323,7 @@ func (b *Board) action(a *sched.Action) {
 	}
 }
 
-// resize updates the rows of the node and the job of an attempt that holds more or less than before.
+// resize updates the rows of the node and the job of an attempt whose resources have changed.
 func (b *Board) resize(id sched.AttemptID) {
 	if a := b.log.find(id); a != nil {
 		b.node(a.node)
@@ -353,6 +356,7 @@ func (b *Board) row(id sched.JobID) *jobRow {
 	return nil
 }
 
+// submit adds the row of a new job.
 func (b *Board) submit(id sched.JobID, spec *sched.JobSpec) {
 	if len(b.jobs) >= mostJobs {
 		b.forget()
@@ -372,7 +376,7 @@ func (b *Board) submit(id sched.JobID, spec *sched.JobSpec) {
 	b.tasks(id)
 }
 
-// forget drops the older half of the jobs that have ended.
+// forget drops ended jobs, the oldest first: half of all jobs, or, if fewer have ended, those.
 func (b *Board) forget() {
 	drop := len(b.jobs) / 2
 	kept := b.jobs[:0]
@@ -388,6 +392,7 @@ func (b *Board) forget() {
 	b.jobs = kept
 }
 
+// amend updates the row of a job whose specification has changed.
 func (b *Board) amend(id sched.JobID, spec *sched.JobSpec) {
 	r, j := b.row(id), b.view.Job(id)
 	if r == nil || j == nil {
@@ -446,6 +451,7 @@ func (b *Board) tasks(id sched.JobID) {
 	b.counts.pending += r.pending
 }
 
+// launch adds an attempt to the log, and updates the rows of its stage, job and node.
 func (b *Board) launch(a *sched.Action) {
 	at, r := b.view.Attempt(a.Attempt), b.row(a.Stage.Job)
 	if at == nil || r == nil {
@@ -549,6 +555,7 @@ func addCounters(to, c *sched.Counters) {
 	}
 }
 
+// pause notes that an attempt was suspended, or that it runs again.
 func (b *Board) pause(id sched.AttemptID, paused bool) {
 	if a := b.log.find(id); a != nil && a.end < 0 {
 		a.paused = paused
@@ -579,7 +586,7 @@ func (b *Board) close(e *sched.Event) {
 	r.pending = 0
 }
 
-// sample sets the values of the curves from now on.
+// sample sets the present values of the curves of the cluster and of the queues.
 func (b *Board) sample() {
 	c := b.line.curves
 	c[curveJobs].now, c[curveWaiting].now = float64(b.counts.jobs), float64(b.counts.waiting)
@@ -674,10 +681,10 @@ func (q *queueBoard) lay(v *sched.View) {
 	q.line.end = end
 }
 
-// millionths is the share of the whole cluster in the unit of theory.Loans.
+// millionths is the whole cluster, in the unit of the shares for theory.Loans.
 const millionths = 1e6
 
-// divide computes the share of queue of: its part, by weight, of the share of the queue above.
+// divide sets, in r, the share and the depth of queue of: its part, by weight, of the share of the queue above.
 func (q *queueBoard) divide(v *sched.View, of *sched.Queue, r *queueRow) {
 	above, sum := v.Queues[of.Parent], 0.0
 	for _, id := range above.Children {

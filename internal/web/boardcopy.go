@@ -11,8 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A boardCopy is an immutable copy of what a board knows, except attempts and stages: answers read these from the board
-// itself, for one job or one node at a time.
+// A boardCopy is an immutable copy of a board, without attempts and stages: answers read these from the board itself.
 type boardCopy struct {
 	about   About
 	version int64
@@ -69,6 +68,7 @@ func (c *curvesCopy) mean(curve []float64, now sched.Time) float64 {
 	return sum / now.Seconds()
 }
 
+// copyOf returns a copy of a timeline's averages. Without a timeline it has no curves.
 func copyOf(t *timeline) curvesCopy {
 	if t == nil {
 		return curvesCopy{}
@@ -192,7 +192,8 @@ var jobColumns = map[string]func(now sched.Time, a, b *jobRow) int{
 	"priority": func(_ sched.Time, a, b *jobRow) int { return cmp.Compare(a.priority, b.priority) },
 }
 
-// measure returns the service that an ended job received, else its estimated size.
+// measure returns the service that an ended job received, or the estimated size of another job. Both are in seconds of
+// the whole cluster.
 func (r *jobRow) measure() float64 {
 	if r.end >= 0 {
 		return r.service

@@ -13,14 +13,14 @@ import (
 // points is how many points of a distribution are sent.
 const points = 400
 
-// A pairing is the sojourn times of the jobs of several runs.
+// A pairing compares the jobs of several runs.
 type pairing struct {
-	rows []Difference
+	rows []Difference // of the jobs that succeeded in the first run and in another
 	runs []Compared
 }
 
-// pair compares runs by the jobs that have the same number and name, as they have where they ran the same workload. A
-// job counts where it succeeded in the first run and in another.
+// pair compares runs by the jobs that have the same number and name. Jobs of runs of the same workload have. of are the
+// copies of the runs.
 func pair(runs []Run, of []*boardCopy) pairing {
 	p := pairing{runs: make([]Compared, len(of))}
 	at := map[sched.JobID]int{}
@@ -73,7 +73,7 @@ func pair(runs []Run, of []*boardCopy) pairing {
 // alike is the ratio of sojourn times up to which a job counts as neither faster nor slower.
 const alike = 1.001
 
-// change counts the jobs that are faster or slower in run k than in the first, and how much.
+// change sets how many jobs are faster and slower in run k than in the first, and by how much.
 func (p *pairing) change(k int) {
 	var logs []float64
 	for i := range p.rows {
@@ -93,8 +93,8 @@ func (p *pairing) change(k int) {
 	p.runs[k].Changes, _ = quantiles(logs)
 }
 
-// quantiles returns as many as points of the values, evenly by rank, and for each the part of all values that are at
-// most as large. sorted is in rising order.
+// quantiles returns up to points of the values, evenly by rank, and for each of them the part of all values that are
+// not larger. sorted is in rising order.
 func quantiles(sorted []float64) (values, parts []float64) {
 	values, parts = []float64{}, []float64{}
 	n := len(sorted)

@@ -49,6 +49,7 @@ func spreadOf(sorted []float64) *Spread {
 	return &Spread{n, sum / float64(n), at(50), at(95), at(99), sorted[n-1]}
 }
 
+// run returns the description of the run, which has a number on its site.
 func (s *boardCopy) run(id int) Run {
 	r := Run{
 		ID: id, Name: s.about.Name, Engine: s.about.Engine, Policy: s.about.Policy, Estimator: s.about.Estimator,
@@ -62,6 +63,7 @@ func (s *boardCopy) run(id int) Run {
 	return r
 }
 
+// job returns the description of a job.
 func (s *boardCopy) job(r *jobRow) Job {
 	j := Job{
 		ID: int32(r.id), Name: r.name, User: r.user, Queue: r.queue, State: r.state(), Submit: r.submit.Seconds(),
@@ -80,7 +82,7 @@ func (s *boardCopy) job(r *jobRow) Job {
 	return j
 }
 
-// figures says what became of a job up to now.
+// figures returns what became of a job up to now.
 func (s *boardCopy) figures(r *jobRow) Figures {
 	f := Figures{Attempts: r.attempts, Failed: r.failed, Idle: r.idled(s.now).Seconds()}
 	if r.slowdown > 0 && r.outcome == sched.OK {
@@ -294,6 +296,7 @@ func (b *Board) detail(id sched.JobID) (*JobDetail, bool) {
 	return d, true
 }
 
+// stageAnswer returns the answer about the stage of a number.
 func stageAnswer(i int, r *stageRow) Stage {
 	st := Stage{
 		Stage: i, Kind: r.kind.String(), Tasks: r.total, Done: r.done, Running: r.running, Pending: r.pending,

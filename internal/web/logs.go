@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/joblog"
 )
 
-// logsOf lists the logs of the job that a request names.
+// logsOf lists the logs of the job that a request names. It is an error if the user may not look at the job.
 func (c *call) logsOf() ([]joblog.Log, error) {
 	b, _, err := c.board()
 	if err != nil {

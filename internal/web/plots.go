@@ -8,8 +8,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// mostPlotted bounds the nodes of a Gantt chart, and mostCurves the queues of a chart of shares: more cannot be told
-// apart.
+// mostPlotted bounds the nodes of a Gantt chart, and mostCurves the queues of a chart of shares. More cannot be told
+// apart by eye.
 const (
 	mostPlotted = 60
 	mostCurves  = 7
@@ -54,6 +54,7 @@ func (b *Board) PlotShares() *chart.Chart {
 	return c
 }
 
+// overTime returns an empty chart of parts, from 0 to 1, over time.
 func overTime(title, what string) *chart.Chart {
 	return &chart.Chart{Title: title, X: chart.Axis{Label: "time", Clock: true}, Y: chart.Axis{Label: what, Most: 1},
 		Low: true}
@@ -122,7 +123,8 @@ func (b *Board) PlotGantt() *chart.Chart {
 	return c
 }
 
-// trackOf places attempts of a node, in order of start, on the first track that is free.
+// trackOf returns the track of each attempt in list, which are those of a node in order of start: the first track that
+// is free.
 func trackOf(list []*attempt, now sched.Time) []int {
 	tracks := make([]int, len(list))
 	var free []sched.Time // when each track is free again

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// mostReported bounds the attempts in a report: those of as many jobs as fit, the jobs with the longest sojourn times
-// first. A report of so many takes about 10 MB.
+// mostReported bounds the attempts in a report. A report of so many takes about 10 MB.
 const mostReported = 60_000
 
 // WriteReport writes the page and what it shows of the runs of a site into one HTML file that needs nothing else.
@@ -65,7 +64,7 @@ type asker struct {
 	err     error
 }
 
-// keep asks for an answer.
+// keep asks for path, and keeps the answer under name.
 func (a *asker) keep(name, path string) {
 	w := httptest.NewRecorder()
 	a.handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, prefix+path, nil))
@@ -76,7 +75,7 @@ func (a *asker) keep(name, path string) {
 	a.answers[name] = w.Body.Bytes()
 }
 
-// keepAll asks for a list of n rows, page by page.
+// keepAll asks for the n nodes at path, page by page, and keeps them as one answer.
 func (a *asker) keepAll(path string, n int) {
 	var all Nodes
 	for offset := 0; offset == 0 || offset < n; offset += mostPage {

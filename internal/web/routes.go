@@ -41,11 +41,13 @@ var (
 	}
 )
 
+// How many rows a page has where the request does not say, and at most.
 const (
 	usualPage = 100
 	mostPage  = 1000
 )
 
+// routes are the whole REST interface, except the stream of changes. openapi.json describes them.
 var routes = []route{
 	{"GET", "/runs", "The runs of this site.", nil, nil, Runs{}, (*call).runs},
 	{"GET", "/runs/{run}/cluster", "The cluster now and over time.", []param{ofRun}, nil, Cluster{}, (*call).cluster},
@@ -145,6 +147,7 @@ type page struct {
 	down          bool // the largest first
 }
 
+// page returns the page that a request asks for. column is the one to sort by where the request does not say.
 func (c *call) page(column string) (p page, err error) {
 	if p.offset, err = c.number("offset", 0, 1<<30); err != nil {
 		return p, err
@@ -156,7 +159,7 @@ func (c *call) page(column string) (p page, err error) {
 	return p, nil
 }
 
-// columnError says which columns there are.
+// columnError returns the error for a column that is none of columns.
 func columnError[F any](column string, columns map[string]F) error {
 	return wrong("sort=%s: must be one of %s", column, strings.Join(slices.Sorted(maps.Keys(columns)), ", "))
 }
@@ -423,7 +426,7 @@ func (c *call) compare() (any, error) {
 	return answer, nil
 }
 
-// pair compares runs, once for each version of them.
+// pair returns the comparison of runs. It keeps comparisons by key, and makes one again when a run has another version.
 func (s *Site) pair(key string, runs []Run, of []*boardCopy) pairing {
 	versions := make([]int64, len(of))
 	for i := range of {

@@ -8,8 +8,8 @@ const mostBins = 720
 // firstWidth is the width of a bin at the beginning of a run. It doubles whenever the run outgrows mostBins bins.
 const firstWidth = sched.Time(1e6)
 
-// A timeline keeps averages over time of any number of curves, in at most mostBins bins of equal width. Adding costs
-// O(curves) for an interval that lies within a bin. The averages are exact: each bin holds an integral.
+// A timeline keeps averages over time of any number of curves, in at most mostBins bins of equal width. The averages
+// are exact, because each bin holds an integral. To add an interval costs O(curves) for each bin that it covers.
 type timeline struct {
 	width  sched.Time
 	end    sched.Time // up to which values were added

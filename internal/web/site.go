@@ -62,6 +62,7 @@ func (s *Site) OpenAt(at sched.Time) (over []Run) {
 	return over
 }
 
+// all returns the runs. The caller must not change the list.
 func (s *Site) all() []*Board {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,15 +77,17 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.why }
 
+// wrong returns the refusal of a request that asks for something in a wrong way.
 func wrong(format string, args ...any) error {
 	return refusal{http.StatusBadRequest, fmt.Sprintf(format, args...)}
 }
 
+// missing returns the refusal of a request for something that does not exist.
 func missing(format string, args ...any) error {
 	return refusal{http.StatusNotFound, fmt.Sprintf(format, args...)}
 }
 
-// Handler returns what serves the page and the REST interface.
+// Handler returns the handler of the page and of the REST interface.
 func (s *Site) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for _, r := range routes {
@@ -121,8 +124,8 @@ func secured(h http.Handler) http.Handler {
 	})
 }
 
-// serveFile serves one of the files that are part of the program. They change with the program only, so that a browser
-// asks whether they did.
+// serveFile serves one of the files that are part of the program. A browser must always ask for them again, because
+// another version of the program has other files.
 func serveFile(w http.ResponseWriter, q *http.Request, name string) {
 	text, err := fs.ReadFile(files, name)
 	if err != nil {
@@ -145,7 +148,7 @@ func (s *Site) serve(w http.ResponseWriter, q *http.Request, r *route) {
 	answer(w, body, err)
 }
 
-// answer writes the answer to a request.
+// answer writes the answer to a request: body, or, if err is not nil, the error.
 func answer(w http.ResponseWriter, body any, err error) {
 	status := http.StatusOK
 	if err != nil {
@@ -214,10 +217,10 @@ func (c *call) job() (sched.JobID, error) {
 	return sched.JobID(id), nil
 }
 
-// pulse is how often a page is told that there is something new.
+// pulse is the shortest time between two messages to a page that there is something new.
 const pulse = time.Second
 
-// changes tells a page, by server-sent events, which run has which version, as soon as that changes.
+// changes sends a page the versions of all runs, as a server-sent event, when one of them has changed.
 func (s *Site) changes(w http.ResponseWriter, q *http.Request) {
 	flusher, ok := w.(http.Flusher)
 	if !ok {

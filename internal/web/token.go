@@ -15,8 +15,8 @@ var secret = sync.OnceValue(func() []byte {
 	return b
 })
 
-// token returns what a page of ours must send with whatever changes something. Pages of other sites cannot read it, so
-// that they cannot make a user's browser change anything.
+// token returns the token that this site's page must send with each request that changes something. Pages of other
+// sites cannot read it, so they cannot make a user's browser change anything.
 func token(user string) string {
 	sign := hmac.New(sha256.New, secret())
 	sign.Write([]byte(user))

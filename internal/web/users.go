@@ -8,7 +8,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// userColumns are what users can be sorted by, beside what they received of a kind of resource.
+// userColumns are the columns that users can be sorted by, beside received.KIND (usersBy).
 var userColumns = map[string]func(a, b *userSum) int{
 	"user":       func(a, b *userSum) int { return cmp.Compare(a.Name, b.Name) },
 	"jobs":       func(a, b *userSum) int { return cmp.Compare(a.Jobs, b.Jobs) },
@@ -173,7 +173,7 @@ func (u *userSum) add(s *boardCopy, r *jobRow) {
 	}
 }
 
-// finish writes the resources of a row that is sent.
+// finish sets the resources of the row. Only rows that are sent need them.
 func (u *userSum) finish() {
 	u.Used, u.Received = amounts(u.used), map[string]float64{}
 	for k, x := range u.received {

@@ -67,7 +67,8 @@ func (s *boardCopy) veil(user string, may func(sched.JobID) bool) *boardCopy {
 	return v
 }
 
-// viewer returns a key that is the same for requests whose users see the same of the runs; "": they see everything.
+// viewer returns the part of a key that tells the views of users apart: requests with the same viewer see the same of
+// the runs. "": the user sees everything.
 func (c *call) viewer(of []*boardCopy) string {
 	if i := slices.IndexFunc(of, func(s *boardCopy) bool { return s.may != nil }); i >= 0 {
 		return of[i].viewer + " "
@@ -83,7 +84,7 @@ func (c *call) shows(b *Board, job sched.JobID) error {
 	return nil
 }
 
-// hides reports whether the user of the copy may not look at job.
+// hides reports whether the viewer of the copy may not look at job.
 func (s *boardCopy) hides(job sched.JobID) bool { return s.may != nil && !s.may(job) }
 
 // hide removes from an explanation the names of jobs that the user of the request may not see.

@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Echo is the least that a server can do for a heartbeat: it takes so many bytes and sends so many, a goroutine a
-// connection. It says where it listens, on a line of its own, and ends when its input does.
+// Echo is the least that a server can do for a heartbeat: again and again it reads take bytes and writes give bytes, on
+// a goroutine for each connection. It prints the address where it listens, and ends when standard input does.
 func Echo(take, give int) error {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -49,9 +49,10 @@ func Echo(take, give int) error {
 	}
 }
 
-// echo measures Echo under the beats that the nodes make when they are idle. Server and clients are processes of their
-// own, so that the clients' connections do not count among the files that this one may have open. The nodes go on
-// beating meanwhile, so that both are measured beside as much else.
+// echo measures Echo under the beats of idle nodes, and returns its processor time for each beat, in µs. Its server and
+// its clients are processes of their own, so that the clients' connections do not count among the files that this
+// process may have open. The nodes go on beating meanwhile, so that Echo is measured beside the same load as the
+// ResourceManager.
 func (c *cluster) echo(ctx context.Context, idle Idle) (float64, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -148,7 +149,7 @@ type helper struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
-	said bytes.Buffer // its standard error, whole when it has ended
+	said bytes.Buffer // its standard error, complete when it has ended
 }
 
 // help starts this program with arguments of Main. It is killed when ctx is done.

@@ -1,6 +1,10 @@
-// Package load is the load that a large cluster puts on its ResourceManager, from one process: thousands of
-// NodeManagers and tens of ApplicationMasters on real sockets, speaking Hadoop's protocols, so that any ResourceManager
-// can be put under it, Hadoop's own too. It measures what the ResourceManager does and what that costs.
+// Package load puts the load of a large cluster on a ResourceManager, from one process: thousands of NodeManagers and
+// tens of ApplicationMasters on real sockets. They speak Hadoop's protocols, so the ResourceManager may be this
+// project's or Hadoop's. The package measures what the ResourceManager does and what that costs.
+//
+// main.go is the command line, start.go starts a ResourceManager, load.go has the phases and their results. node.go and
+// master.go are the honest peers, rogue.go has callers that want more than their part. echo.go measures what the least
+// possible server costs, to compare with.
 package load
 
 import (
@@ -34,8 +38,8 @@ type Options struct {
 	Seed    uint64
 	Rogues  bool // after the other phases, measure honest peers beside rogue callers
 
-	hosts map[string]int
-	self  []string // arguments before those of Main
+	hosts map[string]int // numbers of nodes, by host
+	self  []string       // arguments of this program before those of Main
 }
 
 // Addresses are where the ResourceManager serves NodeManagers, ApplicationMasters, clients and REST, host:port. Web may
@@ -110,20 +114,23 @@ type Poisson struct {
 type Idle struct {
 	Beats     int64   `json:"beats"`
 	Processor float64 `json:"processor_us"` // of the ResourceManager, for each beat
-	// of a program that sends as many bytes back over as many connections, for each
+	// Echo is the processor time, for each beat, of a program that only sends as many bytes back over as many
+	// connections.
 	Echo     float64 `json:"echo_us"`
-	Sent     int     `json:"sent_bytes"`
-	Received int     `json:"received_bytes"`
+	Sent     int     `json:"sent_bytes"`     // of a beat
+	Received int     `json:"received_bytes"` // of its reply
 }
 
+// A phaseKind is what ApplicationMasters do in a phase.
 type phaseKind int
 
 const (
-	quiet phaseKind = iota
-	saturate
-	poisson
+	quiet    phaseKind = iota // they want nothing
+	saturate                  // they want more than there is
+	poisson                   // they ask for one container at a time, at random
 )
 
+// A phase is what ApplicationMasters do now.
 type phase struct {
 	kind phaseKind
 	rate float64 // asks a second
@@ -139,9 +146,9 @@ type cluster struct {
 	beats, asks stopwatch // of nodes and of applications
 }
 
-// Run puts the load on: first as much as can be, then Poisson asks at half of what that made, then none. What it
-// started has ended when it returns; applications and nodes are left to the ResourceManager, as those of machines that
-// were switched off.
+// Run puts the load on: first as much as the ResourceManager takes, then Poisson asks at half of that rate, then none.
+// When it returns, all that it started has ended. To the ResourceManager, applications and nodes look like those of
+// machines that were switched off.
 func Run(ctx context.Context, options Options) (*Result, error) {
 	c := &cluster{o: options.withDefaults()}
 	c.phase.Store(&phase{kind: saturate})
@@ -229,14 +236,15 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// costs are processor times since the start of a process.
+// costs are what was used and done since the start, or, from measure, within a time.
 type costs struct {
 	at        time.Time
-	rm, ours  time.Duration
-	completed []int64 // by application
-	beats     int64
+	rm, ours  time.Duration // processor times of the ResourceManager and of this process
+	completed []int64       // containers, by application
+	beats     int64         // of all nodes
 }
 
+// costs returns what was used and done since the start.
 func (c *cluster) costs() (costs, error) {
 	now := costs{at: time.Now()}
 	var err, err2 error
@@ -253,7 +261,7 @@ func (c *cluster) costs() (costs, error) {
 	return now, errors.Join(err, err2)
 }
 
-// measure returns what happened in the time of a measurement.
+// measure waits for the time of a measurement, and returns what was used and done in it, and how long it took.
 func (c *cluster) measure(ctx context.Context) (costs, time.Duration, error) {
 	before, err := c.costs()
 	if err == nil {
@@ -270,10 +278,12 @@ func (c *cluster) measure(ctx context.Context) (costs, time.Duration, error) {
 	return after, after.at.Sub(before.at), err
 }
 
+// micros returns d ÷ over, in µs.
 func micros(d time.Duration, over float64) float64 {
 	return float64(d) / float64(time.Microsecond) / max(1, over)
 }
 
+// saturated measures the ResourceManager while all applications want more than there is.
 func (c *cluster) saturated(ctx context.Context, r *Result) error {
 	if err := wait(ctx, c.o.Warm); err != nil {
 		return err
@@ -302,6 +312,7 @@ func (c *cluster) saturated(ctx context.Context, r *Result) error {
 	return nil
 }
 
+// poisson measures the waits of Poisson asks, at half of the rate of saturated.
 func (c *cluster) poisson(ctx context.Context, r *Result) error {
 	rate := r.Saturated.Rate / 2
 	if rate == 0 {

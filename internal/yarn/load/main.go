@@ -15,7 +15,8 @@ import (
 )
 
 // Main is the command line: flags in, a table or a JSON document out. With "echo TAKE GIVE" it is Echo, with "beat
-// ADDRESS COUNT EVERY SEND RECEIVE" Beat. Before stands before arguments where the program is more than this.
+// ADDRESS COUNT EVERY SEND RECEIVE" Beat, for the processes that echo starts. If Main is only a part of a program,
+// before are the arguments that make the program call it.
 func Main(ctx context.Context, args []string, out io.Writer, before ...string) error {
 	switch {
 	case len(args) == 3 && args[0] == "echo":
@@ -163,9 +164,10 @@ func enough(nodes, apps int, starts bool) error {
 		nodes, apps, need, l.Cur)
 }
 
-// mostNodes is how many addresses and ports there are for them.
+// mostNodes is how many nodes there are addresses and ports for.
 const mostNodes = 50_000
 
+// print writes the result as a table.
 func (r *Result) print(w io.Writer) {
 	how := "what ended is in a node's next beat"
 	if r.Each {

@@ -19,14 +19,16 @@ import (
 // containerSize is what every task asks for.
 var containerSize = wire.Resource{Memory: 1024, VCores: 1}
 
+// taskPriority is the priority of all asks, MapReduce's for maps.
 const taskPriority = 20
 
-// A master is an ApplicationMaster that no node launched. It starts what it is granted at once, without the call that a
-// real one makes of the node, and gives back what it has no task for. Its goroutine owns it but for the counts.
+// A master is an ApplicationMaster that no node launched. It starts the containers that it is granted at once, without
+// the call to the node that a real one makes, and gives back those for which it has no task. Its goroutine owns it,
+// except the counts.
 type master struct {
 	id      wire.ApplicationID
 	caller  *rpc.Caller
-	turn    int32
+	turn    int32 // ResponseID of the next call
 	reply   allocation
 	surplus []wire.ContainerID // to give back
 	chance  *rand.Rand
@@ -56,7 +58,7 @@ func (w *askTimes) add(d time.Duration) {
 	w.waited = append(w.waited, d)
 }
 
-// end says how many asks were not granted.
+// end sets how many asks were not granted.
 func (w *askTimes) end(late int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,8 +127,8 @@ func newMaster(ctx context.Context, i int, o *Options) (*master, error) {
 	return m, m.caller.Call("registerApplicationMaster", &wire.RegisterMasterRequest{Host: "127.0.0.1"}, &wire.Empty{})
 }
 
-// allocate asks for so many containers, absolutely, and gives the surplus back; what it is granted is in reply until
-// the next call.
+// allocate asks for containers for tasks: that is the total, which replaces the ask before. It also gives the surplus
+// back. What the application is granted is in reply until the next call.
 func (m *master) allocate(tasks int) error {
 	q := wire.AllocateRequest{ResponseID: m.turn, Releases: m.surplus, Progress: 0.5, Asks: []wire.ResourceRequest{
 		{
@@ -195,10 +197,10 @@ func (m *master) run(ctx context.Context, c *cluster) error {
 	}
 }
 
-// shortestCall bounds how often an ApplicationMaster calls.
+// shortestCall is the shortest time from one call of an ApplicationMaster to the next.
 const shortestCall = time.Millisecond
 
-// flood asks for more than there can be.
+// flood asks for more containers than there is room for, and starts those that are granted.
 func (m *master) flood(c *cluster) error {
 	if err := m.allocate(2*c.o.Nodes*c.o.Slots/c.o.Apps + 1); err != nil {
 		return err
@@ -211,9 +213,9 @@ func (m *master) flood(c *cluster) error {
 
 // arrivals are tasks that arrive as a Poisson process, and ask for a container each.
 type arrivals struct {
-	mean    time.Duration
-	next    time.Time
-	waiting []time.Time
+	mean    time.Duration // between two tasks
+	next    time.Time     // when the next task arrives
+	waiting []time.Time   // when the tasks without a container have arrived
 }
 
 // serve asks for the tasks that have arrived. The oldest gets the first container.
@@ -238,7 +240,7 @@ func (m *master) serve(c *cluster, f *arrivals) error {
 	return nil
 }
 
-// quiet wants nothing.
+// quiet asks for nothing, and gives back what is granted.
 func (m *master) quiet() error {
 	if err := m.allocate(0); err != nil {
 		return err
@@ -249,15 +251,16 @@ func (m *master) quiet() error {
 	return nil
 }
 
-// An allocation is of AllocateResponse what this generator needs, so that it takes less of the processors than it
-// measures.
+// An allocation is the part of an AllocateResponse that this generator needs. Reading only that takes less processor
+// time beside the ResourceManager that is measured.
 type allocation struct {
-	hosts      map[string]int // of nodes
+	hosts      map[string]int // numbers of nodes, by host
 	responseID int32
 	granted    []grant
 	completed  int
 }
 
+// A grant is a container, and the number of its node.
 type grant struct {
 	id   wire.ContainerID
 	node int

@@ -16,7 +16,7 @@ import (
 
 // A node is a NodeManager without processes: a container that it is given has ended by the next heartbeat. Like
 // Hadoop's, it repeats the ends of containers until the ResourceManager tells it to forget them, and waits an interval
-// between a reply and the next heartbeat. All but started and the counts belongs to the goroutine of run.
+// between a reply and the next heartbeat. The goroutine of run owns it, except started and the counts.
 type node struct {
 	id     wire.NodeID
 	caller *rpc.Caller
@@ -33,7 +33,7 @@ type node struct {
 	wake    chan struct{} // of capacity 1, for each: something was started
 }
 
-// firstPort is the port of node 0. No process listens there: containers are started by hand.
+// firstPort is the port of node 0. No process listens there: masters call node.start instead.
 const firstPort = 10_000
 
 // nodeID names node i. The host is an address of the loopback network, so that no name server is asked.

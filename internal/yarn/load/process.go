@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processorTime is what a process and its threads have used, to the nanosecond; 0 is this one.
+// processorTime returns the processor time that a process and its threads have used; 0 is this process.
 func processorTime(process int) (time.Duration, error) {
 	clock := int32(unix.CLOCK_PROCESS_CPUTIME_ID)
 	if process > 0 {

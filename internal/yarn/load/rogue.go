@@ -41,6 +41,7 @@ type stopwatch struct {
 	waits []float64 // ms
 }
 
+// note adds a call that took d, if the stopwatch runs.
 func (s *stopwatch) note(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +78,7 @@ type rogue struct {
 	begin func(ctx context.Context, c *cluster, i int) (call func() error, end func(), err error)
 }
 
-// rogues are the kinds that are measured, each alone. The first is none at all, to compare with.
+// rogues are the kinds that are measured, each alone. The first has no callers, to compare with.
 var rogues = []rogue{
 	{name: "none"},
 	{name: "4,000 priorities changed each call", count: 1, begin: manyPriorities},
@@ -143,8 +144,8 @@ func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err erro
 	return b, nil
 }
 
-// rogueMaster registers an application. In each call it asks for what asks adds to the request, and gives back what the
-// call before was granted. end finishes it.
+// rogueMaster registers an application. Each call sends a request with what asks adds to it, and gives back what the
+// call before was granted. end finishes the application.
 func rogueMaster(ctx context.Context, c *cluster, asks func(turn int, q *wire.AllocateRequest)) (
 	call func() error, end func(), err error,
 ) {

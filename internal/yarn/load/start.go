@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// A Server says which ResourceManager to start: this project's, where Sojourn is not empty, else Hadoop's.
+// A Server says which ResourceManager to start: this project's, if Sojourn is not empty, else Hadoop's.
 type Server struct {
-	Sojourn   string // the program
-	Policy    string // of it
-	Jars      string // folder with Hadoop's
-	Scheduler string // of Hadoop's: capacity or fair
+	Sojourn   string // this project's program
+	Policy    string // of this project's ResourceManager
+	Jars      string // folder with Hadoop's jars
+	Scheduler string // of Hadoop's ResourceManager: capacity or fair
 	Shipped   bool   // Hadoop's scheduler as shipped, a container for each node and beat; else as an expert tunes it
-	Heap      string // of Java, as -Xmx has it
-	Dir       string // for configuration and logs: an empty folder
+	Heap      string // of Java, such as 4g
+	Dir       string // an empty folder, for configuration and logs
 }
 
 // A Started is a ResourceManager that runs.
@@ -90,6 +90,7 @@ func freePorts(n int) (ports []string, err error) {
 	return ports, nil
 }
 
+// command returns the command that runs the ResourceManager.
 func (s *Server) command(ctx context.Context) *exec.Cmd {
 	if s.Sojourn != "" {
 		return exec.CommandContext(ctx, s.Sojourn, "rm", "--conf", s.Dir, "--policy", s.Policy, "--quiet")
@@ -102,7 +103,7 @@ func (s *Server) command(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// configure writes what both read: the same cluster, with one queue.
+// configure writes the configuration, which is the same for both ResourceManagers: a cluster with one queue.
 func (s *Server) configure(ports []string) error {
 	const rm, node = "yarn.resourcemanager.", "yarn.scheduler.capacity.per-node-heartbeat."
 	site := map[string]string{
@@ -148,6 +149,7 @@ func (s *Server) configure(ports []string) error {
 	return nil
 }
 
+// properties returns a configuration file of Hadoop's with the values.
 func properties(values map[string]string) string {
 	var b bytes.Buffer
 	b.WriteString("<configuration>\n")
@@ -161,7 +163,7 @@ func properties(values map[string]string) string {
 // startTime is how long a ResourceManager may take to serve: Java on busy cores needs a while.
 const startTime = 2 * time.Minute
 
-// await waits until the process takes connections.
+// await waits until the ResourceManager takes connections at all three ports.
 func (r *Started) await(ctx context.Context) error {
 	for end := time.Now().Add(startTime); ; {
 		up := 0
@@ -187,7 +189,7 @@ func (r *Started) await(ctx context.Context) error {
 	}
 }
 
-// said is the end of the log.
+// said returns the end of the log.
 func (r *Started) said() string {
 	text, err := os.ReadFile(r.log.Name())
 	if err != nil {

@@ -159,7 +159,11 @@ func (f *fairReader) fail(where string, e *fairElement, want string) {
 func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string, depth int) {
 	name := strings.TrimSpace(e.attribute("name"))
 	path := above + "." + name
-	if wrong := checkQueue(name, *list); wrong != "" || depth == mostDepth {
+	wrong := checkQueue(name, *list)
+	if wrong == "" && depth == mostDepth {
+		wrong = "names of queues"
+	}
+	if wrong != "" {
 		if f.err == nil {
 			f.err = fmt.Errorf(
 				"%s: <%s name=%q> below %s: must have %s, nested at most %d deep",

@@ -70,6 +70,31 @@ func pair(runs []Run, of []*boardCopy) pairing {
 	return p
 }
 
+// pair returns the comparison of runs. It keeps comparisons by key, and makes one again when a run has another version.
+func (s *Site) pair(key string, runs []Run, of []*boardCopy) pairing {
+	versions := make([]int64, len(of))
+	for i := range of {
+		versions[i] = of[i].version
+	}
+	s.mu.Lock()
+	last, ok := s.pairs[key]
+	s.mu.Unlock()
+	if ok && slices.Equal(last.versions, versions) {
+		return last.pairing
+	}
+	p := pair(runs, of)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.pairs) >= mostPairs {
+		clear(s.pairs)
+	}
+	s.pairs[key] = pairCopy{versions, p}
+	return p
+}
+
+// mostPairs bounds the comparisons that a site keeps.
+const mostPairs = 8
+
 // alike is the ratio of sojourn times up to which a job counts as neither faster nor slower.
 const alike = 1.001
 

@@ -11,7 +11,7 @@
 //
 // The files:
 //
-//	board.go  attempts.go  series.go              the board: rows, log of attempts, averages over time
+//	board.go  attempts.go  timeline.go            the board: rows, log of attempts, averages over time
 //	boardcopy.go  views.go                        the copy of a board, and what one user may see of it
 //	types.go                                      the answers of the REST interface
 //	convert.go  users.go  lanes.go  past.go  compare.go  logs.go

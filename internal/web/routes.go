@@ -426,31 +426,6 @@ func (c *call) compare() (any, error) {
 	return answer, nil
 }
 
-// pair returns the comparison of runs. It keeps comparisons by key, and makes one again when a run has another version.
-func (s *Site) pair(key string, runs []Run, of []*boardCopy) pairing {
-	versions := make([]int64, len(of))
-	for i := range of {
-		versions[i] = of[i].version
-	}
-	s.mu.Lock()
-	last, ok := s.pairs[key]
-	s.mu.Unlock()
-	if ok && slices.Equal(last.versions, versions) {
-		return last.pairing
-	}
-	p := pair(runs, of)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.pairs) >= mostPairs {
-		clear(s.pairs)
-	}
-	s.pairs[key] = pairCopy{versions, p}
-	return p
-}
-
-// mostPairs bounds the comparisons that a site keeps.
-const mostPairs = 8
-
 // A Guard knows users and lets them change jobs.
 type Guard interface {
 	// User returns who sends a request.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os/user"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,16 +31,30 @@ type Access struct {
 	Audit *slog.Logger
 }
 
+// An ACL says who may do something: everybody, or users by name and members of groups. The zero ACL is empty.
+type ACL struct {
+	Everybody     bool
+	Users, Groups []string
+}
+
 // with returns the list with one more user.
 func (a ACL) with(user string) ACL {
 	a.Users = append([]string{user}, a.Users...)
 	return a
 }
 
-// An ACL says who may do something: everybody, or users by name and members of groups. The zero ACL is empty.
-type ACL struct {
-	Everybody     bool
-	Users, Groups []string
+// has reports whether a user, or one of the groups of the user, is on the list.
+func (a ACL) has(user string, groups []string) bool {
+	return a.Everybody || slices.Contains(a.Users, user) ||
+		slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(a.Groups, g) })
+}
+
+// String returns the list in the form that parseACL reads.
+func (a ACL) String() string {
+	if a.Everybody {
+		return "*"
+	}
+	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
 }
 
 // parseACL reads an access list in Hadoop's form: users, a space, groups. Names are separated by commas. "*" as users

@@ -42,7 +42,7 @@ func newAdmin(f *front) *rpc.Server {
 	}
 	for name, method := range s.Methods {
 		if name != "getGroupsForUser" && name != "checkForDecommissioningNodes" { // these change nothing
-			s.Methods[name] = operated(f, name, method)
+			s.Methods[name] = auditedOperator(f, name, method)
 		}
 	}
 	return s
@@ -88,6 +88,24 @@ func refreshGroups(f *front) rpc.Method {
 		f.groups.forget()
 		return nil, nil
 	})
+}
+
+// refreshing returns the Method of a refresh command: it reads the configuration again, and calls take with the result,
+// within a turn.
+func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
+	return func(_ context.Context, c *rpc.Call) (_ proto.Message, err error) {
+		if err := admit(f, c.User); err != nil {
+			return nil, err
+		}
+		if f.config.Access.Reread == nil {
+			return nil, notSupported("changing what no file says")
+		}
+		r, err := f.config.Access.Reread()
+		if err != nil {
+			return nil, rpc.Errorf(classYARN, "Failed to refresh, all stays as it is: %v", err)
+		}
+		return f.serve(c, func(m *manager) (answer, error) { take(admin{m, c.User}, r); return nil, nil })
+	}
 }
 
 // groupsOf tells any caller which groups a user is in.
@@ -206,3 +224,14 @@ func (o admin) updateNodes(q *wire.UpdateNodeResource) (answer, error) {
 	}
 	return nil, nil
 }
+
+// refreshAdmins replaces the administrators of the cluster. The user that this process runs as is always one.
+func (o admin) refreshAdmins(r Refreshed) {
+	o.m.config.Access.Admins = r.Admins.with(o.m.config.Shown.User)
+	if len(r.Admins.Groups) > 0 {
+		o.m.groups.wanted.Store(true)
+	}
+}
+
+// refreshMostPriority replaces the highest priority. The priorities of submitted applications stay.
+func (o admin) refreshMostPriority(r Refreshed) { o.m.config.MostPriority = r.MostPriority }

@@ -394,7 +394,7 @@ func (d *dues) report(r *wire.AllocateResponse) {
 func (a *attempt) pay(r *wire.AllocateResponse) {
 	m, d := a.app.m, &a.dues
 	d.report(r)
-	r.Nodes, r.Priority = m.nodes.usable(), a.app.submission.Priority
+	r.Nodes, r.Priority = m.nodes.up, a.app.submission.Priority
 	r.Cores, r.Pending = int32(m.core.Capacity[sched.VCores]), int32(min(a.app.asks.pending, math.MaxInt32))
 	text := d.text.tokens[:0]
 	for left := mostGranted; left > 0; left-- {

@@ -65,8 +65,8 @@ func byUserAudited[Q any, P interface {
 	})
 }
 
-// operated makes a Method of an operator's that is logged as an operation of that name.
-func operated(f *front, operation string, method rpc.Method) rpc.Method {
+// auditedOperator returns method, with each call logged as an operation of that name.
+func auditedOperator(f *front, operation string, method rpc.Method) rpc.Method {
 	return func(ctx context.Context, c *rpc.Call) (proto.Message, error) {
 		r, err := method(ctx, c)
 		f.log.audit(deed{c.User, rpc.HostOf(c.Remote), operation, targetAdmin, ""}, err)
@@ -74,9 +74,9 @@ func operated(f *front, operation string, method rpc.Method) rpc.Method {
 	}
 }
 
-// registered makes a Method of an ApplicationMaster's that is logged as an operation of that name, of the user whose
-// application it is.
-func registered(f *front, operation string, method rpc.Method) rpc.Method {
+// auditedMaster returns method, for ApplicationMasters, with each call logged as an operation of that name, by the user
+// whose application it is.
+func auditedMaster(f *front, operation string, method rpc.Method) rpc.Method {
 	return func(ctx context.Context, c *rpc.Call) (proto.Message, error) {
 		r, err := method(ctx, c)
 		d := deed{host: rpc.HostOf(c.Remote), operation: operation, target: targetMasters}

@@ -26,9 +26,9 @@ func newMaster(f *front) *rpc.Server {
 		Log:      f.log.Logger,
 		Password: func(identifier []byte) ([]byte, error) { return masterPassword(f, identifier) },
 		Methods: map[string]rpc.Method{
-			"registerApplicationMaster": registered(f, "Register App Master", registerInParts(f)),
+			"registerApplicationMaster": auditedMaster(f, "Register App Master", registerInParts(f)),
 			"allocate":                  allocateInParts(f),
-			"finishApplicationMaster":   registered(f, "Unregister App Master", byMaster(f, master.finish)),
+			"finishApplicationMaster":   auditedMaster(f, "Unregister App Master", byMaster(f, master.finish)),
 		},
 	}
 }

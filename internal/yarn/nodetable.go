@@ -147,9 +147,6 @@ func (t *nodeTable) rackID(name string) sched.RackID {
 	return id
 }
 
-// usable returns how many nodes the core has.
-func (t *nodeTable) usable() int32 { return t.up }
-
 // named returns the IDs of the nodes on the host, or in the rack, that place names, in ascending order; not nil. The
 // list is shared: callers must not change it.
 func (t *nodeTable) named(place string) []sched.NodeID {

@@ -1,8 +1,6 @@
 package yarn
 
 import (
-	"slices"
-
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
@@ -10,9 +8,11 @@ import (
 // listed returns a function that reports whether a user is on a list. It knows the groups that are cached.
 func (m *manager) listed(user string) func(ACL) bool {
 	return func(a ACL) bool {
-		return a.Everybody || slices.Contains(a.Users, user) ||
-			len(a.Groups) > 0 &&
-				slices.ContainsFunc(m.groups.of(user), func(g string) bool { return slices.Contains(a.Groups, g) })
+		var groups []string
+		if len(a.Groups) > 0 {
+			groups = m.groups.of(user)
+		}
+		return a.has(user, groups)
 	}
 }
 

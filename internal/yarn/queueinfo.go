@@ -3,7 +3,6 @@ package yarn
 import (
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -154,18 +153,4 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 		}
 	}
 	return info
-}
-
-// changed returns the REST error that stands for the error of a client's call; nil: the call has succeeded.
-func changed(_ answer, err error) error {
-	e, ok := err.(*rpc.Error)
-	switch {
-	case !ok:
-		return err
-	case e.Class == classAppNotFound:
-		return notFound(e.Message)
-	case e.Class == classAccess:
-		return forbidden(e.Message)
-	}
-	return badRequest(e.Message)
 }

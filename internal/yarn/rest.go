@@ -202,7 +202,7 @@ func (q rest) scheduler() (body, error) {
 func nodesOf(f *front, r *http.Request) (body, error) {
 	want := splitUpper(r.FormValue("states"))
 	if err := checkFilters(len(want)); err != nil {
-		return body{}, changed(nil, err)
+		return body{}, asREST(nil, err)
 	}
 	for _, name := range want {
 		if !slices.Contains(slices.Collect(maps.Values(nodeStates)), name) && name != "REBOOTED" {
@@ -318,7 +318,7 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 		}
 	}
 	if err := checkFilters(valuesOf(&f.ApplicationsRequest)); err != nil {
-		return f, changed(nil, err)
+		return f, asREST(nil, err)
 	}
 	begins := func(t wire.TimeRange) bool { return t.Until > 0 && t.From > t.Until }
 	switch {
@@ -507,6 +507,16 @@ func stateBody(app *application) body {
 	}{app.state.String()}}
 }
 
+func (q rest) queueOf() (body, error) {
+	app, err := q.named()
+	if err != nil {
+		return body{}, err
+	}
+	return body{alone + "appqueue", struct {
+		Queue string `json:"queue" xml:"queue"`
+	}{"root." + app.queue}}, nil
+}
+
 func (q rest) priority() (body, error) {
 	app, err := q.named()
 	if err != nil {
@@ -549,23 +559,4 @@ func (q rest) statistics() (body, error) {
 		list.Item = append(list.Item, statistic{name, cmp.Or(kind, "*"), n})
 	}
 	return body{"appStatInfo", list}, nil
-}
-
-// kill kills an application.
-func (q rest) kill() (body, error) {
-	u, err := q.caller()
-	if err != nil {
-		return body{}, err
-	}
-	app, err := q.named()
-	if err != nil {
-		return body{}, err
-	}
-	user := u.user
-	if !app.may(user, wire.ModifyApp) {
-		q.m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
-		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
-	}
-	kill(app, "Application "+app.id.String()+" was killed by user "+user)
-	return stateBody(app), nil
 }

@@ -99,6 +99,20 @@ func (e *restError) body() body {
 	return body{"RemoteException", exceptionInfo{e.class, "org.apache.hadoop.yarn.webapp." + e.class, e.message}}
 }
 
+// asREST returns the REST error that stands for the error of a client's call; nil: the call has succeeded.
+func asREST(_ answer, err error) error {
+	e, ok := err.(*rpc.Error)
+	switch {
+	case !ok:
+		return err
+	case e.Class == classAppNotFound:
+		return notFound(e.Message)
+	case e.Class == classAccess:
+		return forbidden(e.Message)
+	}
+	return badRequest(e.Message)
+}
+
 // writeJSON writes an object with one member, or the value alone.
 func writeJSON(w io.Writer, b body) error {
 	if strings.HasPrefix(b.name, alone) {

@@ -85,6 +85,34 @@ func readKill(r io.Reader) (func(rest) (body, error), error) {
 	return rest.kill, killWanted(r)
 }
 
+// killWanted reads the only change that may be asked for: that the application is killed.
+func killWanted(r io.Reader) error {
+	var q struct{ State string }
+	if err := json.NewDecoder(r).Decode(&q); err != nil || strings.ToUpper(q.State) != "KILLED" {
+		return badRequest(`the body must be {"state":"KILLED"}`)
+	}
+	return nil
+}
+
+// kill kills an application.
+func (q rest) kill() (body, error) {
+	u, err := q.caller()
+	if err != nil {
+		return body{}, err
+	}
+	app, err := q.named()
+	if err != nil {
+		return body{}, err
+	}
+	user := u.user
+	if !app.may(user, wire.ModifyApp) {
+		q.m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
+		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
+	}
+	kill(app, "Application "+app.id.String()+" was killed by user "+user)
+	return stateBody(app), nil
+}
+
 // caller returns the client of the user that the request names, or an error if it names none.
 func (q rest) caller() (client, error) {
 	if q.user == staticUser {
@@ -98,7 +126,7 @@ func readMove(r io.Reader) (func(rest) (body, error), error) {
 	err := readJSON(r, &said, `{"queue": name}`)
 	return func(q rest) (body, error) {
 		return q.change(func(u client, app *application) error {
-			return changed(u.move(&wire.Move{ID: app.id, Queue: said.Queue}))
+			return asREST(u.move(&wire.Move{ID: app.id, Queue: said.Queue}))
 		}, rest.queueOf)
 	}, err
 }
@@ -112,7 +140,7 @@ func readPriority(r io.Reader) (func(rest) (body, error), error) {
 	return func(q rest) (body, error) {
 		return q.change(func(u client, app *application) error {
 			to := wire.Priority(*said.Priority)
-			return changed(u.changePriority(&wire.PriorityChange{ID: app.id, Priority: to}))
+			return asREST(u.changePriority(&wire.PriorityChange{ID: app.id, Priority: to}))
 		}, rest.priority)
 	}, err
 }
@@ -132,7 +160,7 @@ func readTimeout(r io.Reader) (func(rest) (body, error), error) {
 	return func(q rest) (body, error) {
 		return q.change(func(u client, app *application) error {
 			one := wire.Timeout{Kind: wire.TimeoutLifetime, Expires: said.ExpiryTime}
-			return changed(u.changeTimeouts(&wire.TimeoutChange{ID: app.id, Timeouts: []wire.Timeout{one}}))
+			return asREST(u.changeTimeouts(&wire.TimeoutChange{ID: app.id, Timeouts: []wire.Timeout{one}}))
 		}, rest.timeout)
 	}, err
 }
@@ -214,7 +242,7 @@ func (q rest) newApplication() (body, error) {
 	}
 	later, err := u.newID(nil)
 	if err != nil {
-		return body{}, changed(nil, err)
+		return body{}, asREST(nil, err)
 	}
 	r := later().(*wire.NewApplication)
 	return body{alone + "NewApplication", newIDInfo{r.ID.String(), q.m.config.Sizes.info(r.Maximum)}}, nil
@@ -222,21 +250,21 @@ func (q rest) newApplication() (body, error) {
 
 // submissionInfo is an application as it is submitted by REST.
 type submissionInfo struct {
-	ID          string                            `json:"application-id"`
-	Name        string                            `json:"application-name"`
-	Queue       string                            `json:"queue"`
-	Priority    int32                             `json:"priority"`
-	Launch      launchInfo                        `json:"am-container-spec"`
-	Unmanaged   bool                              `json:"unmanaged-AM"`
-	MaxAttempts int32                             `json:"max-app-attempts"`
-	Resource    *amountInfo                       `json:"resource"`
-	Type        string                            `json:"application-type"`
-	Keep        bool                              `json:"keep-containers-across-application-attempts"`
-	Tags        stringsOf[string]                 `json:"application-tags"`
-	Label       string                            `json:"app-node-label-expression"`
-	MasterLabel string                            `json:"am-container-node-label-expression"`
-	Timeouts    map[string]stringsOf[timeoutWish] `json:"application-timeouts"`
-	Reservation string                            `json:"reservation-id"`
+	ID          string                         `json:"application-id"`
+	Name        string                         `json:"application-name"`
+	Queue       string                         `json:"queue"`
+	Priority    int32                          `json:"priority"`
+	Launch      launchInfo                     `json:"am-container-spec"`
+	Unmanaged   bool                           `json:"unmanaged-AM"`
+	MaxAttempts int32                          `json:"max-app-attempts"`
+	Resource    *amountInfo                    `json:"resource"`
+	Type        string                         `json:"application-type"`
+	Keep        bool                           `json:"keep-containers-across-application-attempts"`
+	Tags        listOf[string]                 `json:"application-tags"`
+	Label       string                         `json:"app-node-label-expression"`
+	MasterLabel string                         `json:"am-container-node-label-expression"`
+	Timeouts    map[string]listOf[timeoutWish] `json:"application-timeouts"`
+	Reservation string                         `json:"reservation-id"`
 }
 
 type timeoutWish struct {
@@ -244,12 +272,12 @@ type timeoutWish struct {
 	Value string `json:"value"`
 }
 
-// stringsOf is a list that clients give as a list, as one value, or within an object of one member.
-type stringsOf[T any] []T
+// listOf is a list that clients give as a list, as one value, or within an object of one member.
+type listOf[T any] []T
 
 // UnmarshalJSON reads the three forms. Objects within the object are not looked into: each would be read again for
 // every one around it.
-func (l *stringsOf[T]) UnmarshalJSON(b []byte) error {
+func (l *listOf[T]) UnmarshalJSON(b []byte) error {
 	var within map[string]json.RawMessage
 	if json.Unmarshal(b, &within) == nil && len(within) == 1 {
 		for name, inner := range within {
@@ -278,7 +306,7 @@ type entryOf[T any] struct {
 }
 
 type entriesOf[T any] struct {
-	Entry stringsOf[entryOf[T]] `json:"entry"`
+	Entry listOf[entryOf[T]] `json:"entry"`
 }
 
 type fileInfo struct {
@@ -294,7 +322,7 @@ type launchInfo struct {
 	Files       entriesOf[fileInfo] `json:"local-resources"`
 	Environment entriesOf[string]   `json:"environment"`
 	Commands    struct {
-		Command stringsOf[string] `json:"command"`
+		Command listOf[string] `json:"command"`
 	} `json:"commands"`
 	Services    entriesOf[string] `json:"service-data"`
 	Credentials struct {
@@ -315,7 +343,7 @@ func readSubmission(r io.Reader) (func(rest) (body, error), error) {
 		if err != nil {
 			return body{}, err
 		}
-		if err := changed(u.submit(&wire.SubmitRequest{Submission: *s})); err != nil {
+		if err := asREST(u.submit(&wire.SubmitRequest{Submission: *s})); err != nil {
 			return body{}, err
 		}
 		return body{accepted, nil}, nil
@@ -497,23 +525,4 @@ type userInfo struct {
 
 func (q rest) userInfo() (body, error) {
 	return body{alone + "clusterUserInfo", userInfo{q.m.config.Shown.User, q.user}}, nil
-}
-
-// killWanted reads the only change that may be asked for: that the application is killed.
-func killWanted(r io.Reader) error {
-	var q struct{ State string }
-	if err := json.NewDecoder(r).Decode(&q); err != nil || strings.ToUpper(q.State) != "KILLED" {
-		return badRequest(`the body must be {"state":"KILLED"}`)
-	}
-	return nil
-}
-
-func (q rest) queueOf() (body, error) {
-	app, err := q.named()
-	if err != nil {
-		return body{}, err
-	}
-	return body{alone + "appqueue", struct {
-		Queue string `json:"queue" xml:"queue"`
-	}{"root." + app.queue}}, nil
 }

@@ -223,7 +223,7 @@ func TestAppsSubmittedCountAll(t *testing.T) {
 func TestRESTLists(t *testing.T) {
 	for text, want := range map[string]string{`["a","b"]`: "a b", `"a"`: "a", `{"tag":["a","b"]}`: "a b",
 		`{"tag":"a"}`: "a", `{"tag":{"tag":"a"}}`: "", `{"tag":[["a"]]}`: "", `3`: ""} {
-		var list stringsOf[string]
+		var list listOf[string]
 		if err := json.Unmarshal([]byte(text), &list); strings.Join(list, " ") != want || (err != nil) != (want == "") {
 			t.Errorf("%s: %q, %v, want %q", text, list, err, want)
 		}

@@ -465,14 +465,6 @@ func (m *savedApp) merge(launch []byte) error {
 	return nil
 }
 
-// String returns the list in the form that parseACL reads.
-func (a ACL) String() string {
-	if a.Everybody {
-		return "*"
-	}
-	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
-}
-
 // millisTime returns the instant of ms since 1970; zero: the zero Time.
 func millisTime(ms int64) time.Time {
 	if ms == 0 {

@@ -179,12 +179,6 @@ func callerShown(c *rpc.Call) string {
 	}
 }
 
-// has reports whether a user, or one of the groups of the user, is on the list.
-func (a ACL) has(user string, groups []string) bool {
-	return a.Everybody || slices.Contains(a.Users, user) ||
-		slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(a.Groups, g) })
-}
-
 // refreshServices returns the Method that reads the access lists of protocols again. Open connections stay.
 func refreshServices(f *front) rpc.Method {
 	return func(_ context.Context, c *rpc.Call) (proto.Message, error) {

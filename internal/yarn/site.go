@@ -69,6 +69,15 @@ func Site(dir string) (config Config, notes []string, err error) {
 	return config, append(p.notes(), more...), errors.Join(p.wrong...)
 }
 
+// refreshed reads from folder dir the part of the configuration that refresh commands read again.
+func refreshed(dir string) (r Refreshed, err error) {
+	config, _, err := Site(dir)
+	if err != nil {
+		return r, err
+	}
+	return Refreshed{config.Access.Admins, config.Access.Superusers, config.MostPriority, config.Sizes.Nodes}, nil
+}
+
 // groupsMatter reports whether access lists, or those of superusers, may name groups.
 func (c *Config) groupsMatter() bool {
 	for _, one := range c.Access.Superusers {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 )
 
@@ -83,41 +82,3 @@ func onHosts(list []string, host string) bool {
 		return err == nil && slices.Contains(found, host)
 	})
 }
-
-// refreshed reads from folder dir the part of the configuration that refresh commands read again.
-func refreshed(dir string) (r Refreshed, err error) {
-	config, _, err := Site(dir)
-	if err != nil {
-		return r, err
-	}
-	return Refreshed{config.Access.Admins, config.Access.Superusers, config.MostPriority, config.Sizes.Nodes}, nil
-}
-
-// refreshing returns the Method of a refresh command: it reads the configuration again, and calls take with the result,
-// within a turn.
-func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
-	return func(_ context.Context, c *rpc.Call) (_ proto.Message, err error) {
-		if err := admit(f, c.User); err != nil {
-			return nil, err
-		}
-		if f.config.Access.Reread == nil {
-			return nil, notSupported("changing what no file says")
-		}
-		r, err := f.config.Access.Reread()
-		if err != nil {
-			return nil, rpc.Errorf(classYARN, "Failed to refresh, all stays as it is: %v", err)
-		}
-		return f.serve(c, func(m *manager) (answer, error) { take(admin{m, c.User}, r); return nil, nil })
-	}
-}
-
-// refreshAdmins replaces the administrators of the cluster. The user that this process runs as is always one.
-func (o admin) refreshAdmins(r Refreshed) {
-	o.m.config.Access.Admins = r.Admins.with(o.m.config.Shown.User)
-	if len(r.Admins.Groups) > 0 {
-		o.m.groups.wanted.Store(true)
-	}
-}
-
-// refreshMostPriority replaces the highest priority. The priorities of submitted applications stay.
-func (o admin) refreshMostPriority(r Refreshed) { o.m.config.MostPriority = r.MostPriority }

@@ -215,12 +215,14 @@ func (f *Folder) take(room *int64, n int64) bool {
 	return true
 }
 
+// full reports whether no more bytes may be written.
 func (f *Folder) full() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.left <= 0
 }
 
+// fail notes an error, if it is the first.
 func (f *Folder) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -189,6 +189,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	}
 }
 
+// take takes a whole line.
 func (t *tail) take(line string) {
 	if t.Line != nil {
 		t.Line(line)

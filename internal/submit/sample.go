@@ -204,6 +204,7 @@ type piece struct {
 	bytes int64 // of it
 }
 
+// whole reports whether the piece is all of the file.
 func (p *piece) whole() bool { return p.bytes >= p.file.bytes }
 
 // draw chooses what the sample of a job, by its number, reads: whole files, if the sample has room for at least

@@ -34,6 +34,7 @@ type attemptLog struct {
 	slot []int64   // by slot of the core: number of the attempt that had it last
 }
 
+// newAttemptLog returns an empty log that remembers most attempts.
 func newAttemptLog(most int) *attemptLog { return &attemptLog{most: int64(most)} }
 
 // oldest returns the number of the oldest attempt that is remembered.

@@ -143,6 +143,7 @@ type call struct {
 	r    *http.Request
 }
 
+// serve answers a request of a route.
 func (s *Site) serve(w http.ResponseWriter, q *http.Request, r *route) {
 	body, err := r.do(&call{s, q})
 	answer(w, body, err)

@@ -143,6 +143,7 @@ type membership struct {
 	until  time.Time
 }
 
+// newGroupTable returns an empty cache.
 func newGroupTable(a *Access, log *logbook) *groupTable {
 	t := &groupTable{log: log, ask: a.Groups, known: map[string]membership{}}
 	t.wanted.Store(a.Lists || len(a.Admins.Groups) > 0)

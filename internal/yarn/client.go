@@ -168,6 +168,8 @@ func (u client) queueFor(s *wire.Submission) (string, error) {
 	return queue, nil
 }
 
+// report answers with the report of an application. For the owner of an unmanaged one it has the token of the
+// ApplicationMaster, which the owner starts.
 func (u client) report(q *wire.ApplicationRequest) (answer, error) {
 	app, err := u.m.application(q.ID)
 	if err != nil {
@@ -184,6 +186,7 @@ func (u client) report(q *wire.ApplicationRequest) (answer, error) {
 	}, nil
 }
 
+// kill ends an application as killed. from is the caller's address, for the diagnostics; nil: it is left out.
 func (u client) kill(from net.Addr, q *wire.KillRequest) (answer, error) {
 	app, err := u.changing(q.ID)
 	if err != nil {
@@ -246,6 +249,7 @@ func (app *application) passes(q *wire.ApplicationsRequest) bool {
 		(one(q.Queues, app.queue) || one(q.Queues, "root."+app.queue))
 }
 
+// clusterMetrics counts nodes by state. Nodes are those that beat.
 func (u client) clusterMetrics(*wire.Empty) (answer, error) {
 	r := &wire.ClusterMetrics{}
 	for _, n := range u.m.nodes.list {
@@ -300,6 +304,7 @@ func (m *manager) standing() iter.Seq[*sched.Queue] {
 	return func(yield func(*sched.Queue) bool) { walk(m.core.Queues[0], yield) }
 }
 
+// queueACLs says for each queue what the user may do there.
 func (u client) queueACLs(_ *wire.Empty) (answer, error) {
 	r := &wire.QueueACLs{}
 	for q := range u.m.standing() {
@@ -346,6 +351,7 @@ func (u client) attemptReports(q *wire.ApplicationRequest) (answer, error) {
 	return reply(r)
 }
 
+// report returns the attempt's report for clients.
 func (a *attempt) report() wire.AttemptReport {
 	r := wire.AttemptReport{
 		ID:          a.id,

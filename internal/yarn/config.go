@@ -187,6 +187,7 @@ const GrantsPerStep = 1000
 // otherwise. Hadoop's multiplier is 2.
 const quietBeats = 3
 
+// withDefaults returns the sizes with Hadoop's defaults for zero fields, and a kind of the core for each kind.
 func (s Sizes) withDefaults() Sizes {
 	s.MinMemory, s.MaxMemory = cmp.Or(s.MinMemory, 1024), cmp.Or(s.MaxMemory, 8192)
 	s.MinVCores, s.MaxVCores = cmp.Or(s.MinVCores, 1), cmp.Or(s.MaxVCores, 4)
@@ -194,6 +195,8 @@ func (s Sizes) withDefaults() Sizes {
 	return s
 }
 
+// withDefaults returns the configuration with defaults for zero fields, and with what follows from others: the user of
+// this process, which administers the cluster, and the configuration of the core.
 func (c Config) withDefaults() *Config {
 	c.Sizes = c.Sizes.withDefaults()
 	e := &c.Expiry

@@ -56,6 +56,7 @@ func newDoorway(ln net.Listener, most int) *doorway {
 	}
 }
 
+// Accept waits for a place, and then for a connection.
 func (d *doorway) Accept() (net.Conn, error) {
 	select {
 	case d.room <- struct{}{}:

@@ -22,6 +22,7 @@ type fairElement struct {
 	Children []fairElement `xml:",any"`
 }
 
+// attribute returns the value of an attribute; "": there is none.
 func (e *fairElement) attribute(name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {

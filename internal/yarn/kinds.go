@@ -146,6 +146,7 @@ func (s Sizes) normal(r wire.Resource) wire.Resource {
 	return n
 }
 
+// roundUp returns a rounded up to a multiple of step: at least step.
 func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
 
 // most returns the largest size that the configuration lets a container ask for.
@@ -302,6 +303,7 @@ func kindsOf(p *properties) []Kind {
 	return *p.other
 }
 
+// readKinds reads the kinds from the properties, in their order, and notes errors.
 func readKinds(p *properties) (list []Kind) {
 	for name := range strings.SplitSeq(p.text(kindsName, ""), ",") {
 		name = strings.TrimSpace(name)

@@ -130,6 +130,7 @@ func (l *nodeCaller) use(id wire.NodeID) *nodeLimit {
 	return n
 }
 
+// unuse forgets the limit of a node that no launch uses any more.
 func (l *nodeCaller) unuse(id wire.NodeID, n *nodeLimit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

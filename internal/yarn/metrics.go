@@ -24,6 +24,7 @@ type described struct {
 	nodes, apps, resources, containers, waits, queues, granted, ended, refused *prometheus.Desc
 }
 
+// describeAll returns the descriptions of all metrics.
 func describeAll() described {
 	return described{
 		nodes: describe("nodes", "NodeManagers by state.", "state"),

@@ -42,6 +42,7 @@ type judge struct {
 	queues map[string]bool
 }
 
+// judge returns the judge of what a user may do in this turn.
 func (m *manager) judge(user string) *judge {
 	return &judge{m: m, user: user, admin: m.administrates(user)}
 }

@@ -39,6 +39,7 @@ type proxy struct {
 // proxyTarget is the key of a request's target URL in its context.
 type proxyTarget struct{}
 
+// newProxy returns the proxy. own are the addresses of the ResourceManager, to which it does not connect.
 func newProxy(f *front, own []net.Addr) *proxy {
 	p := &proxy{f: f}
 	p.reverse = &httputil.ReverseProxy{

@@ -86,6 +86,7 @@ func tellQueue(
 	return t.tell(queue, q)
 }
 
+// tell describes a queue, and the queues below it as far as q asks for them.
 func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
 	m := t.m
 	path, below := "root", ""

@@ -268,6 +268,7 @@ func (q *Queues) said(path string, a QueueAccess, which [2]bool) {
 	q.Access[path] = a
 }
 
+// submits and administers return the list of a queue for submitting, and the one for administering.
 func submits(a QueueAccess) ACL { return a.Submit }
 
 func administers(a QueueAccess) ACL { return a.Administer }

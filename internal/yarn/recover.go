@@ -228,6 +228,7 @@ func (app *application) resume() {
 // An absentMaster is an ApplicationMaster's container whose node has not registered in this life.
 type absentMaster container
 
+// expired ends the container as lost: its node has not come back.
 func (c *absentMaster) expired() { (*container)(c).lost(saidLost) }
 
 // failures returns how many attempts count as failures: those that failed within the period that the submission names.

@@ -234,6 +234,7 @@ func (q rest) node() (body, error) {
 
 func splitUpper(s string) []string { return fields(strings.ToUpper(s)) }
 
+// fields splits a list at commas and spaces.
 func fields(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 }

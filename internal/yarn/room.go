@@ -19,6 +19,7 @@ func ReadClasses(path string) (map[string]string, error) {
 	return parseClasses(path, text)
 }
 
+// parseClasses reads text, the content of file, for ReadClasses.
 func parseClasses(file string, text []byte) (map[string]string, error) {
 	classes := map[string]string{}
 	err := eachLine(file, text, func(f []string) error {

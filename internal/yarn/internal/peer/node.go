@@ -157,6 +157,7 @@ func (n *Node) Shutdown() string {
 	return n.shutdown
 }
 
+// hangUp closes the connection to the ResourceManager. The caller holds mu.
 func (n *Node) hangUp() {
 	if n.client != nil {
 		n.client.Close()
@@ -185,6 +186,7 @@ func (n *Node) call(method string, q proto.Message, r proto.Decoder) error {
 	return err
 }
 
+// register registers the node, with its containers, and learns the keys. A refusal is an error.
 func (n *Node) register() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -232,6 +234,7 @@ func learn(keys []wire.MasterKey, k *wire.MasterKey) []wire.MasterKey {
 	return keys[max(0, len(keys)-2):]
 }
 
+// status returns the status of a container that the node reports.
 func (n *Node) status(id wire.ContainerID, p *process) wire.ContainerStatus {
 	if p.over {
 		return wire.ContainerStatus{ID: id, State: wire.ContainerComplete, Exit: p.exit}
@@ -471,6 +474,7 @@ func (m *containersUpdated) Decode(b []byte) error  { return proto.Decode(b, m) 
 // exitKilled is the status of a process that signal 9 ended.
 const exitKilled = 137
 
+// run runs a process to its end, and makes the node beat then.
 func (n *Node) run(ctx context.Context, p *process) {
 	defer p.stop()
 	exit := n.config.Run(ctx, p.Process)

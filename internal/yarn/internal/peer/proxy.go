@@ -72,6 +72,7 @@ func (p *Proxy) Close() error {
 	return err
 }
 
+// accept connects each peer with the server, until the proxy is closed.
 func (p *Proxy) accept() {
 	for {
 		peer, err := p.ln.Accept()
@@ -112,6 +113,7 @@ func (p *Proxy) keep(conns ...net.Conn) bool {
 	return !p.closed && !p.cut
 }
 
+// hangUp closes connections, and forgets them.
 func (p *Proxy) hangUp(conns ...net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -120,6 +120,7 @@ func (f *Fields) Int64(num int32, p *int64) {
 	}
 }
 
+// number is Int32 or Int64, after at.
 func number[T int32 | int64](f *Fields, num int32, p *T) {
 	if f.r.num == writes {
 		f.varint(num, uint64(*p)) // the sign goes on to the left
@@ -156,6 +157,7 @@ func (f *Fields) String(num int32, p *string) {
 	}
 }
 
+// string is String, after at.
 func (f *Fields) string(num int32, p *string) {
 	if f.r.num == writes {
 		f.out = append(f.length(num, len(*p)), *p...)
@@ -264,6 +266,7 @@ func (f *Fields) Message(num int32, m Described) {
 	}
 }
 
+// inner is Message, after at.
 func (f *Fields) inner(num int32, m Described) {
 	if f.r.num == writes {
 		f.out = f.length(num, 0)

@@ -95,6 +95,7 @@ func (r *Reader) long(b []byte) bool {
 	return true
 }
 
+// fail notes an error, if it is the first, and returns false.
 func (r *Reader) fail(err error) bool {
 	if r.err == nil {
 		r.err = err
@@ -102,6 +103,7 @@ func (r *Reader) fail(err error) bool {
 	return false
 }
 
+// is reports whether the field has a wire type. If not, it notes an error.
 func (r *Reader) is(t protowire.Type) bool { return r.typ == t || r.wrong(t) }
 
 func (r *Reader) wrong(t protowire.Type) bool {
@@ -221,6 +223,7 @@ func Each[T any, P interface {
 	return b
 }
 
+// tag appends what stands before a field: its number and its wire type.
 func tag(b []byte, num int32, typ protowire.Type) []byte {
 	return protowire.AppendTag(b, protowire.Number(num), typ)
 }

@@ -149,6 +149,7 @@ func number(header []byte, client bool) (call int32, failed bool) {
 	return call, failed
 }
 
+// method returns the method that the header of a call names.
 func method(header []byte) string {
 	r := proto.Read(header)
 	for r.Next() {

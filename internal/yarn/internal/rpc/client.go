@@ -314,6 +314,7 @@ func (c *Client) read() {
 	}
 }
 
+// decode fills the reply from the body of a frame, or returns the server's exception e.
 func (w *waiting) decode(e *Error, body []byte) error {
 	if e != nil {
 		return e

@@ -49,6 +49,7 @@ func Errorf(class, format string, args ...any) *Error {
 	return &Error{Class: class, Message: fmt.Sprintf(format, args...)}
 }
 
+// fatal returns an exception that ends the connection.
 func fatal(detail Detail, class, format string, args ...any) *Error {
 	return &Error{Class: class, Message: fmt.Sprintf(format, args...), Detail: detail}
 }

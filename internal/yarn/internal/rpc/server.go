@@ -122,6 +122,7 @@ type Limits struct {
 	Idle      time.Duration // between calls
 }
 
+// orDefaults returns the limits with defaults for zero fields.
 func (l Limits) orDefaults() Limits {
 	return Limits{
 		cmp.Or(l.Frame, DefaultMaxFrame),
@@ -176,6 +177,7 @@ func newBench(s *Server) *bench {
 	return b
 }
 
+// accept accepts connections, and serves each on a goroutine, until ln is closed.
 func (b *bench) accept(ctx context.Context, ln net.Listener) error {
 	pause := time.Duration(0)
 	for {
@@ -213,6 +215,7 @@ func (b *bench) accept(ctx context.Context, ln net.Listener) error {
 	}
 }
 
+// add remembers a connection. It returns false if there are as many as there may be.
 func (b *bench) add(c *serverConn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,6 +226,7 @@ func (b *bench) add(c *serverConn) bool {
 	return true
 }
 
+// remove closes a connection, forgets it, and gives back what it held.
 func (b *bench) remove(c *serverConn) {
 	c.in.share.Hold(0)
 	c.call.owed.Hold(0)

@@ -145,6 +145,7 @@ func (s *Session) remove(name string) error {
 	return nil
 }
 
+// missing returns the error of reading a node: fs.ErrNotExist for one that is missing.
 func missing(name string, err error) error {
 	switch {
 	case err == nil:

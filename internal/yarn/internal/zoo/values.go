@@ -293,6 +293,7 @@ func (r *request) remove(name string, from int) {
 	r.have(name, from)
 }
 
+// have notes how many parts a value has after the request.
 func (r *request) have(name string, parts int) {
 	if r.parts == nil {
 		r.parts = map[string]int{}

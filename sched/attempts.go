@@ -30,7 +30,7 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 }
 
 // found books an attempt that runs already on node n, whether there is room for it or not, and returns its ID; 0: the
-// node is lost, or all tasks of the stage run or are done.
+// node is lost, there is no such stage, or all its tasks run or are done.
 func (c *cluster) found(j *Job, n *Node, f *Found) AttemptID {
 	if n.Lost || int(f.Stage) >= len(j.Stages) {
 		return 0
@@ -263,13 +263,13 @@ func (c *cluster) pend(st *Stage, d int32) {
 	if st.ready && d != 0 {
 		st.Pending += d
 		c.ledger.climb(st, booking{count: Count{Pending: int64(d)}})
-		c.keepNothing(st)
+		c.dropReservations(st)
 	}
 	c.ledger.log.touch(st)
 }
 
-// keepNothing frees the nodes that are reserved for st if no task of st waits any more.
-func (c *cluster) keepNothing(st *Stage) {
+// dropReservations frees the nodes that are reserved for st if no task of st waits any more.
+func (c *cluster) dropReservations(st *Stage) {
 	for st.Pending == 0 && st.Suspended == 0 && len(st.reserved) > 0 {
 		c.unreserve(c.view.Node(st.reserved[0]))
 	}

@@ -18,4 +18,17 @@
 //
 // IDs count from 1 and zero means none, except that queue 0 is the root. Slices and rows that a View or a Step hands
 // out are lent: they are valid until the next Step, and rows of what has ended stay readable until then.
+//
+// # Files
+//
+//	types.go  event.go  spec.go  rows.go      the vocabulary: IDs and amounts; events and actions; what users, engines
+//	                                          and policies hand in; the rows of the state
+//	validate.go  terms.go  json.go            checks of specs; terms of a job as text; amounts as JSON
+//	core.go  view.go  plan.go  dispatch.go    the core; what a policy reads and asks for; what an engine carries out
+//	index.go  tournament.go  per.go           what policies are made of: orders of stages, and memory by row
+//	forecast.go  likeness.go                  room that is expected; which stages of different jobs are alike
+//	cluster.go  jobs.go  attempts.go          the state: events of nodes, of jobs, of attempts
+//	queue.go  tasks.go  wishes.go  tables.go  queues; the tasks of a stage, and where they would run; slots of rows
+//	ledger.go  shape.go  nodeset.go  log.go   sums of what is held; nodes with room; which stages have changed
+//	state.go  restore.go                      the state as data for a file, and a core made from it
 package sched

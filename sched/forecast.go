@@ -75,7 +75,7 @@ func (f *Forecast) step(at Time) (i int, periods, in Time) {
 	return sort.Search(len(f.steps), func(i int) bool { return f.steps[i].From > at }) - 1, periods, at
 }
 
-// At returns what is available at an instant from 0 on. O(log n) for n steps, as are the others.
+// At returns what is available at an instant from 0 on. At, Next and Area cost O(log n) for n steps.
 func (f *Forecast) At(at Time) Resources {
 	i, _, _ := f.step(at)
 	return f.steps[i].Capacity
@@ -125,6 +125,7 @@ type forecastJSON struct {
 	Steps  []supplyJSON `json:"steps"`
 }
 
+// supplyJSON is a Supply in JSON.
 type supplyJSON struct {
 	From     Time      `json:"from_ns"`
 	Capacity Resources `json:"capacity"`

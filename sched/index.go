@@ -52,14 +52,14 @@ type Index struct {
 
 	view    *View
 	at      Time
-	seen    int64 // in the log
-	changes int64
+	seen    int64 // how far the log has been read
+	changes int64 // moves in heaps, so that All sees a use of the index during its walk
 	heaps   []stageHeap
-	which   map[heapID]int32
-	live    []int32   // heaps that are not empty
-	byGroup [][]int32 // the same by group
-	where   []place   // by stage slot
-	aside   []int32   // slots
+	which   map[heapID]int32 // index of heaps + 1
+	live    []int32          // heaps that are not empty
+	byGroup [][]int32        // the same by group
+	where   []place          // by stage slot
+	aside   []int32          // slots
 }
 
 // A place is where a stage is in an Index.

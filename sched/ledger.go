@@ -138,7 +138,7 @@ func (l *ledger) accrueUp(q *Queue) {
 	}
 }
 
-// demand adds what a suspended attempt of st lacks to the demand of its queues (sign 1), or takes it off (sign -1).
+// demand adds s, what a suspended attempt of st lacks, to the demand of its queues (sign 1), or takes it off (sign -1).
 func (l *ledger) demand(st *Stage, s *shape, sign int64) {
 	for q := st.Job.leaf; q != nil; q = q.above {
 		for _, p := range s.parts {

@@ -2,9 +2,9 @@ package sched
 
 import "strings"
 
-// Likeness names the stages that are taken to be alike, in this run and in others: of jobs of the same user, name (runs
-// of digits apart, as dates and numbers change from run to run) and type, and of the same kind. Its parts are separated
-// by a byte that no name has.
+// Likeness names the stages that are taken to be alike, in this run and in others: of the same kind, and of jobs of the
+// same user, name and type. Names count as the same if they differ only in runs of digits, because dates and numbers
+// change from run to run. The parts of a Likeness are separated by a byte that no name has.
 func (s *JobSpec) Likeness(kind StageKind) string {
 	return strings.Join([]string{s.User, withoutDigits(s.Name), s.Type, kind.String()}, "\x00")
 }

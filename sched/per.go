@@ -14,8 +14,9 @@ type Per[T any] struct {
 	restored map[int64]T // read from JSON, and not asked for yet
 }
 
+// An owned value is in a slot of a Per.
 type owned[T any] struct {
-	id  int64
+	id  int64 // of the row that the value is for; -1: none yet
 	val T
 }
 
@@ -50,6 +51,7 @@ func (m *Per[T]) Has(r row) (*T, bool) {
 	return &m.slots[slot].val, true
 }
 
+// A perEntry is a value of a Per in JSON.
 type perEntry[T any] struct {
 	ID  int64
 	Val T

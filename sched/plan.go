@@ -92,7 +92,7 @@ func (p *Plan) LaunchAs(st *Stage, n *Node, as As) bool {
 	a := c.start(st, n, as.Shape, 1)
 	a.Task = as.Task
 	c.ledger.begin(a, 1)
-	c.keepNothing(st)
+	c.dropReservations(st)
 	p.out.launched(a)
 	if n.Reserved == st.ID {
 		c.unreserve(n)
@@ -133,8 +133,9 @@ func launchOf(st *Stage, n *Node, as As) Action {
 	return Action{Kind: Launch, Stage: st.ID, Node: n.ID, Task: as.Task, Shape: as.Shape}
 }
 
-// Speculate starts another attempt of the task of attempt a on n, which holds a shape (zero: that of the stage), and
-// reports whether it fits. When one attempt of the task succeeds, the core kills the others. It needs CanNameTasks.
+// Speculate starts another attempt of the task of attempt a on n, and reports whether it fits. The new attempt holds
+// the shape holds (zero: that of the stage). When one attempt of the task succeeds, the core kills the others.
+// Speculate needs CanNameTasks.
 func (p *Plan) Speculate(a *Attempt, n *Node, holds ShapeID) bool {
 	c, st := p.cluster, a.Stage
 	if holds == 0 {

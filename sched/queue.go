@@ -20,6 +20,7 @@ type queueTable struct {
 	spare   map[QueueID][]QueueID // rows of users that have gone, by parent
 }
 
+// A userOf names a user of a queue.
 type userOf struct {
 	queue QueueID
 	user  string
@@ -117,6 +118,7 @@ func (t *queueTable) setLimits() {
 	}
 }
 
+// limit computes the minimum and the maximum of queue q, whose parent has them already.
 func (t *queueTable) limit(q *Queue) {
 	if q.ID == 0 {
 		q.Min, q.Max = t.cluster.view.Capacity, Resources{}
@@ -211,8 +213,8 @@ func (t *queueTable) addUser(parent QueueID, user string) QueueID {
 	return id
 }
 
-// left removes the queue of a user from the tree when nothing is in it any more.
-func (t *queueTable) left(q *Queue) {
+// dropIdleUser removes q from the tree if it is a user's, and nothing is in it any more.
+func (t *queueTable) dropIdleUser(q *Queue) {
 	if !q.User || q.Jobs > 0 || q.Running() > 0 || q.Used != (Resources{}) {
 		return
 	}

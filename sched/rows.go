@@ -37,7 +37,7 @@ type Class struct {
 
 // A Count is the number of tasks of one kind of stage in a queue.
 type Count struct {
-	Pending int64 // many jobs together may have more than 31 bits hold
+	Pending int64 // 64 bits, because many jobs together may have more than 2³¹ tasks
 	Running int32
 	Away    int32 // of Running: holding another shape than their stage's own (slots lent to the other kind)
 }
@@ -91,14 +91,14 @@ type Job struct {
 	Running   int32 // attempts
 	Ended     bool  // finished, failed or killed; what still runs of it is leaving
 	Used      Resources
-	// a key of an Index may sum over them; grows while a YARN application finds new things to ask for
+	// The list grows while a YARN application finds new things to ask for. A key of an Index may sum over it.
 	Stages []*Stage
 	Spec   *JobSpec
 
 	leaf       *Queue
 	slot       int32
 	next, prev int32 // slots of the neighbours in order of submission; -1: none
-	open       int32 // stages that are not complete
+	open       int32 // stages that are not complete, and one more if Spec.Open: at 0 the job ends
 	chained    bool  // some stage starts after another
 	attempts   int32 // running or suspended
 	served     Work  // up to since

@@ -12,7 +12,7 @@ type shape struct {
 	parts  []part  // of amount, those that are not zero
 	users  int32   // live stages with it
 	active bool    // fits is kept up to date
-	fits   nodeSet // empty of a shape that is not active
+	fits   nodeSet // empty while the shape is not active
 }
 
 // A part is the amount of one kind.

@@ -132,8 +132,8 @@ type Share struct {
 	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not configured
 }
 
-// Asks say how many containers of one kind an application wants now: absolute numbers, not differences. All tasks of a
-// new stage with a known number of tasks are pending.
+// Asks say how many containers of one kind an application wants now: absolute numbers, not differences. For a new stage
+// whose spec says the number of tasks, Pending must be that number.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
 	Spec    *StageSpec // of a new stage, or of a stage whose tasks ask for something else now; else nil

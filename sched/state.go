@@ -73,7 +73,7 @@ type SavedJob struct {
 	Chained   bool // some stage starts after another
 	Running   int32
 	Attempts  int32 // running or suspended
-	Open      int32 // stages that are not complete
+	Open      int32 // stages that are not complete, and one more if Spec.Open
 	Used      Resources
 	Served    Work
 	Since     Time

@@ -228,7 +228,7 @@ func (v *View) Waiting(st *Stage) iter.Seq[int32] {
 	}
 }
 
-// A Where says which nodes a task may take otherwise than Fits does.
+// A Where says for which nodes FirstWhere looks, among those that Fits would yield for the shape.
 type Where struct {
 	Shape ShapeID          // what the task would hold; zero: its stage's shape
 	Class ClassID          // only nodes of this class; zero: of any

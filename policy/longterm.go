@@ -181,7 +181,7 @@ const leastLook = sched.Time(1e9)
 // within orders the jobs of a queue by the queue's own policy, as fair does, or by how much they have used.
 func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	j := st.Job
-	switch v.Queues[v.Queues[j.Queue].Parent].Spec.Policy {
+	switch l.orders.name(v.Queues[j.Queue].Parent) {
 	case "fifo":
 		return urgency(v, st, more)
 	case "drf":
@@ -196,7 +196,7 @@ func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 // InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&l.tree, v, st, k)
-	switch v.Queues[v.Queues[st.Job.Queue].Parent].Spec.Policy {
+	switch l.orders.name(v.Queues[st.Job.Queue].Parent) {
 	case "fifo":
 		return queues + urgencyInWords(k)
 	case "drf":

@@ -155,17 +155,6 @@ func (l *lineup) ended(p *sched.Plan, a *sched.Attempt, out sched.Outcome) {
 	l.Lengths.Of(st).Add(p.Ran(a, p.Now).Seconds())
 }
 
-// isBehind reports whether a task waits on which st depends, and which competes with the tasks of st. Then a task of
-// st would wait, holding its room, for one that waits for room.
-func isBehind(st *sched.Stage) bool {
-	for _, d := range st.Spec.After {
-		if before := st.Job.Stages[d.Stage]; before.Pending > 0 && kindOf(before) == kindOf(st) {
-			return true
-		}
-	}
-	return false
-}
-
 // update puts a stage in its place, after it has changed.
 func (l *lineup) update(v *sched.View, st *sched.Stage) {
 	m := l.members.Of(st)
@@ -190,7 +179,7 @@ func (l *lineup) update(v *sched.View, st *sched.Stage) {
 		l.open(st.Shape)
 	}
 	was, wasLast := r.facts.goal, r.last
-	r.facts, r.slots, r.last = l.facts(v, st), float64(slotsFor(v, st)), isBehind(st)
+	r.facts, r.slots, r.last = l.facts(v, st), float64(slotsFor(v, st)), starves(st)
 	if len(r.runs.starts) != int(st.Running) {
 		r.runs.set(v, st)
 	}

@@ -186,17 +186,6 @@ func longestAfter(j *sched.Job, stage int, way func(*sched.Stage) float64) float
 	return longest[stage]
 }
 
-// slotsFor returns how many tasks of st the empty cluster holds.
-func slotsFor(v *sched.View, st *sched.Stage) int64 {
-	slots := int64(math.MaxInt32)
-	for k, each := range &st.Spec.PerTask {
-		if each > 0 {
-			slots = min(slots, v.Capacity[k]/each)
-		}
-	}
-	return slots
-}
-
 // runs are the starts of a stage's running attempts, kept so that the sum of the time that is left of them costs O(1).
 // Attempts that have run for the mean length or longer have nothing left. They are the first ones, because the starts
 // are in order.

@@ -11,20 +11,6 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A Noter is a policy that has notes for the user, such as that goals cannot be met. Notes have no effect on decisions.
-type Noter interface {
-	// Notes returns the notes of the last Decide, a sentence each.
-	Notes() []string
-}
-
-// notesIn returns the notes of policy p; none if it makes none.
-func notesIn(p sched.Policy) []string {
-	if n, ok := p.(Noter); ok {
-		return n.Notes()
-	}
-	return nil
-}
-
 // mostNamed is how many jobs a note names at most.
 const mostNamed = 5
 

@@ -65,3 +65,17 @@ func (w *wrapper) Why(v *sched.View, st *sched.Stage) string { return whyIn(w.In
 
 // Notes implements Noter: it returns the notes of the inner policy.
 func (w *wrapper) Notes() []string { return notesIn(w.Inner) }
+
+// A Noter is a policy that has notes for the user, such as that goals cannot be met. Notes have no effect on decisions.
+type Noter interface {
+	// Notes returns the notes of the last Decide, a sentence each.
+	Notes() []string
+}
+
+// notesIn returns the notes of policy p; none if it makes none.
+func notesIn(p sched.Policy) []string {
+	if n, ok := p.(Noter); ok {
+		return n.Notes()
+	}
+	return nil
+}

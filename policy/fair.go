@@ -136,24 +136,6 @@ func newStarvation(a Args) starvation {
 	return starvation{minTime: a.Time("min-timeout"), outTime: a.Time("fair-timeout"), threshold: a.Number("threshold")}
 }
 
-// A since says whether a condition holds, and since when.
-type since struct {
-	Is bool
-	At sched.Time
-}
-
-// lasted notes whether the condition holds now (is), and reports whether it has held for at least long.
-func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
-	if !is {
-		*s = since{}
-		return false
-	}
-	if !s.Is {
-		*s = since{true, now}
-	}
-	return now-s.At >= long
-}
-
 // lack returns how much of kind k must be taken back for queues that have held less than their minimum share, or than
 // threshold × their fair share, for too long. What is leaving already is subtracted.
 func (s *starvation) lack(p *sched.Plan, k sched.ResourceKind, r *reclaimer) (need float64) {

@@ -15,11 +15,14 @@ type flexDemand struct {
 	Finished sched.Per[average]   // by stage: times of tasks (with work=printed)
 	Laws     sched.Per[goals.Law] // by stage: of its tasks (with certainty=law)
 
-	metric                            flexMetric
-	printed, elapsed, joint, workBase bool
-	lawful                            bool // a completion has the law of the estimate
-	often                             bool // each finished task is news (with work=printed)
-	least                             int  // slots that every job has at least
+	metric   flexMetric
+	printed  bool // work=printed: task times are the means of finished tasks
+	elapsed  bool // what running tasks have run counts as done
+	joint    bool // stages=joint: a stage is due earlier by the time of the later stages of its job
+	workBase bool // stretch=work: stretch divides by the work of a job
+	lawful   bool // certainty=law: a completion has the law of the estimate
+	often    bool // each finished task is news (with work=printed)
+	least    int  // slots that every job has at least
 }
 
 // A flexMetric makes penalties of facts.

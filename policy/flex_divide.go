@@ -17,9 +17,6 @@ type flexDivision struct {
 	effort int     // elementary steps that dividing the slots of one kind may take
 }
 
-// longest bounds an instant of a schedule, in seconds, so that it is one of the core's.
-const longest = 9e9
-
 // flexSlots is what flex wants for a stage.
 type flexSlots struct {
 	Active bool       // it had tasks to run when slots were divided

@@ -76,32 +76,3 @@ func (o flexOrder) entitled(q *sched.Queue, k sched.ResourceKind) sched.Key {
 	}
 	return sched.Key{Value: float64(used) / q.Weight()}
 }
-
-// mayGrow reports whether the job of st allows one more task of it at once.
-func mayGrow(st *sched.Stage) bool {
-	most := &st.Job.Spec.Max
-	for k, each := range &st.Spec.PerTask {
-		if most[k] > 0 && each > 0 && int64(st.Running) >= max(1, most[k]/each) {
-			return false
-		}
-	}
-	return true
-}
-
-// starves reports whether st waits for a stage of its job that competes for the same resource and has tasks that wait.
-// A task of st that started now would only hold room that this stage lacks. An engine ends such tasks in the end, as
-// ApplicationMasters do (ramp-down); were they started again at once, the job might never end.
-func starves(st *sched.Stage) bool {
-	for _, dep := range st.Spec.After {
-		before := st.Job.Stages[dep.Stage]
-		if before.Pending > 0 && kindOf(before) == kindOf(st) {
-			return true
-		}
-	}
-	return false
-}
-
-// runnable reports whether st has tasks that may run, or do.
-func runnable(st *sched.Stage) bool {
-	return st.Kind != sched.Master && st.Pending+st.Running+st.Suspended > 0 && !st.Job.Ended
-}

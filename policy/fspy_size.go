@@ -11,9 +11,11 @@ type fspySizes struct {
 	Slots bool            // resources are slots, for lack of memory
 	Small [2]average      // of the maps and the reduces of uber jobs
 
-	probing                    float64 // part of the cluster
-	production, whole, printed bool
-	uber                       uberRule
+	probing    float64 // part of the cluster that is kept for probes
+	production bool    // virtual=production: the virtual cluster lacks that part
+	whole      bool    // waves=whole: bounds count whole containers
+	printed    bool    // bound=printed: bounds leave no room for masters
+	uber       uberRule
 }
 
 // An uberRule says which jobs run in the container of their master, and are not worth a probe.
@@ -21,17 +23,6 @@ type uberRule struct {
 	maps  int32      // at most; zero: no job is small
 	block int64      // bytes of input at most (Hadoop: mapreduce.job.ubertask.maxbytes)
 	task  sched.Time // what a task of such a job takes, until one is seen
-}
-
-// An average is the mean of N times, in nanoseconds.
-type average struct {
-	N    int64
-	Mean float64
-}
-
-func (m *average) add(t sched.Time) {
-	m.N++
-	m.Mean += (float64(t) - m.Mean) / float64(m.N)
 }
 
 // amount returns the part of r that FSPY looks at: memory and cores, or slots if the cluster has no memory.

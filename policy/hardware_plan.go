@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/theory/goals"
-	theory "github.com/sojourn-sched/sojourn/internal/theory/hardware"
+	planner "github.com/sojourn-sched/sojourn/internal/theory/hardware"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -48,7 +48,7 @@ func (h *hardware) planLane(p *sched.Plan, l *slotLane) {
 		total += n
 	}
 	var stages []hardwareSurvey
-	var jobs []theory.Job
+	var jobs []planner.Job
 	for _, st := range l.stages {
 		if !begun(st) {
 			continue
@@ -68,7 +68,7 @@ func (h *hardware) planLane(p *sched.Plan, l *slotLane) {
 		stages = append(stages, c)
 		jobs = append(jobs, h.job(p.View, l, &c, total))
 	}
-	grants := theory.Plan(slots, jobs, h.spread)
+	grants := planner.Plan(slots, jobs, h.spread)
 	for i := range stages {
 		s := stages[i].s
 		s.Rest = min(grants.Rest[i], math.MaxFloat64)
@@ -98,17 +98,6 @@ func (h *hardware) slots(v *sched.View, l *slotLane) []int {
 		}
 	}
 	return slots
-}
-
-// fitting returns how many tasks of a shape an amount of resources is enough for.
-func fitting(capacity, each sched.Resources) int64 {
-	n := int64(math.MaxInt64)
-	for k, a := range each {
-		if a > 0 {
-			n = min(n, capacity[k]/a)
-		}
-	}
-	return max(0, n)
 }
 
 // survey counts what runs of a stage by pool, and finds the pools that it can use. O(running attempts).
@@ -238,7 +227,7 @@ func (h *hardware) classify(v *sched.View, c *hardwareSurvey) {
 	s.Kind = hardwareRegular
 	for i, q := range pools {
 		s.In[q].Speedup = 0
-		if speedup, yes := theory.Classify(regular, accelerated[i], h.speedup); yes {
+		if speedup, yes := planner.Classify(regular, accelerated[i], h.speedup); yes {
 			s.Kind, s.In[q].Speedup = hardwareAccelerable, speedup
 		}
 	}
@@ -274,10 +263,10 @@ func (h *hardware) cost(st *sched.Stage) float64 {
 	return 1
 }
 
-// job returns what a stage needs as a job of the theory. Total is the number of slots of all pools.
-func (h *hardware) job(v *sched.View, l *slotLane, c *hardwareSurvey, total int) theory.Job {
+// job returns what a stage needs as a job of the planner. Total is the number of slots of all pools.
+func (h *hardware) job(v *sched.View, l *slotLane, c *hardwareSurvey, total int) planner.Job {
 	st := c.st
-	job := theory.Job{Each: int(l.each(v, st)), Tasks: int(unfinished(st)), Goal: h.goalOf(st)}
+	job := planner.Job{Each: int(l.each(v, st)), Tasks: int(unfinished(st)), Goal: h.goalOf(st)}
 	var used []int
 	for _, q := range h.accelerators(v, c) {
 		if c.s.In[q].Speedup > 0 {
@@ -289,24 +278,24 @@ func (h *hardware) job(v *sched.View, l *slotLane, c *hardwareSurvey, total int)
 	if job.Accelerable = c.s.Kind == hardwareAccelerable && len(used) > 0; job.Accelerable {
 		slices.SortStableFunc(used, func(a, b int) int { return cmp.Compare(c.s.In[b].Speedup, c.s.In[a].Speedup) })
 		home, _ := h.mean(v, c, used[0])
-		work = theory.Remaining(home, waiting, c.elapsed[used[0]])
+		work = planner.Remaining(home, waiting, c.elapsed[used[0]])
 		for _, q := range used {
-			job.Takes = append(job.Takes, theory.Use{Pool: q, Speed: c.s.In[q].Speedup / c.s.In[used[0]].Speedup})
+			job.Takes = append(job.Takes, planner.Use{Pool: q, Speed: c.s.In[q].Speedup / c.s.In[used[0]].Speedup})
 		}
 		if c.usable[0] {
-			job.Takes = append(job.Takes, theory.Use{Pool: 0, Speed: 1 / c.s.In[used[0]].Speedup})
+			job.Takes = append(job.Takes, planner.Use{Pool: 0, Speed: 1 / c.s.In[used[0]].Speedup})
 		}
 	} else {
 		var mean float64
 		mean, known = h.meanOfAll(v, c)
-		work = theory.Remaining(mean, waiting, slices.Concat(c.elapsed...))
+		work = planner.Remaining(mean, waiting, slices.Concat(c.elapsed...))
 		for q, ok := range c.usable {
 			if ok && (q == 0 || !h.Pools[q-1].Devices) {
-				job.Takes = append(job.Takes, theory.Use{Pool: q, Speed: 1})
+				job.Takes = append(job.Takes, planner.Use{Pool: q, Speed: 1})
 			}
 		}
 		if job.Takes == nil {
-			job.Takes = []theory.Use{{Pool: 0, Speed: 1}}
+			job.Takes = []planner.Use{{Pool: 0, Speed: 1}}
 		}
 	}
 	left := job.Goal - float64(v.Now)
@@ -317,7 +306,7 @@ func (h *hardware) job(v *sched.View, l *slotLane, c *hardwareSurvey, total int)
 	case !known:
 		job.Need = math.Inf(1)
 	default:
-		job.Need = theory.Demand(work, left) * each
+		job.Need = planner.Demand(work, left) * each
 	}
 	return job
 }

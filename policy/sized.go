@@ -176,3 +176,44 @@ func begun(st *sched.Stage) bool {
 	}
 	return true
 }
+
+// starves reports whether st waits for a stage of its job that competes for the same resource and has tasks that wait.
+// A task of st that started now would only hold room that this stage lacks. Engines end such tasks after a while, as
+// ApplicationMasters do (ramp-down); were they started again at once, the job might never end.
+func starves(st *sched.Stage) bool {
+	for _, dep := range st.Spec.After {
+		before := st.Job.Stages[dep.Stage]
+		if before.Pending > 0 && kindOf(before) == kindOf(st) {
+			return true
+		}
+	}
+	return false
+}
+
+// runnable reports whether st has tasks that may run, or do.
+func runnable(st *sched.Stage) bool {
+	return st.Kind != sched.Master && st.Pending+st.Running+st.Suspended > 0 && !st.Job.Ended
+}
+
+// mayGrow reports whether the job of st allows one more task of it at once.
+func mayGrow(st *sched.Stage) bool {
+	most := &st.Job.Spec.Max
+	for k, each := range &st.Spec.PerTask {
+		if most[k] > 0 && each > 0 && int64(st.Running) >= max(1, most[k]/each) {
+			return false
+		}
+	}
+	return true
+}
+
+// An average is the mean of N times, in nanoseconds.
+type average struct {
+	N    int64
+	Mean float64
+}
+
+// add takes a time into account.
+func (m *average) add(t sched.Time) {
+	m.N++
+	m.Mean += (float64(t) - m.Mean) / float64(m.N)
+}

@@ -76,3 +76,19 @@ func laneOf(v *sched.View, k sched.ResourceKind) *slotLane {
 	l.slots = int(max(0, (1-masters)/l.part+1e-9))
 	return l
 }
+
+// slotsFor returns how many tasks of st the empty cluster holds.
+func slotsFor(v *sched.View, st *sched.Stage) int64 {
+	return min(math.MaxInt32, fitting(v.Capacity, st.Spec.PerTask))
+}
+
+// fitting returns how many tasks of a shape an amount of resources is enough for.
+func fitting(capacity, each sched.Resources) int64 {
+	n := int64(math.MaxInt64)
+	for k, a := range each {
+		if a > 0 {
+			n = min(n, capacity[k]/a)
+		}
+	}
+	return max(0, n)
+}

@@ -51,3 +51,21 @@ func (b *burst) tooLong(p *sched.Plan) bool {
 	b.Plans++
 	return false
 }
+
+// A since says whether a condition holds, and since when.
+type since struct {
+	Is bool
+	At sched.Time
+}
+
+// lasted notes whether the condition holds now (is), and reports whether it has held for at least long.
+func (s *since) lasted(now sched.Time, is bool, long sched.Time) bool {
+	if !is {
+		*s = since{}
+		return false
+	}
+	if !s.Is {
+		*s = since{true, now}
+	}
+	return now-s.At >= long
+}

@@ -23,6 +23,9 @@ func wordsIn(p sched.Policy, v *sched.View, st *sched.Stage, k sched.Key) string
 	return ""
 }
 
+// longest bounds an instant of a schedule, in seconds, so that it is one of the core's.
+const longest = 9e9
+
 // span writes a number of seconds, to a millisecond.
 func span(s float64) string {
 	if !(math.Abs(s) < longest) {

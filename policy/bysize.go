@@ -7,8 +7,8 @@ type bySize struct {
 	Order
 	DelayPlacer
 	sizes
-	what string // that of returns, in words
-	of   func(*sizes, *sched.Job) float64
+	what string                           // the size that of returns, in words
+	of   func(*sizes, *sched.Job) float64 // the size that jobs are served by, in seconds of the whole cluster
 }
 
 func newBySize(a Args, what string, of func(*sizes, *sched.Job) float64) *bySize {

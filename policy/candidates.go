@@ -12,8 +12,8 @@ type candidates struct {
 	full    []uint64    // by queue: the pass in which it had nothing that fits
 }
 
-// init sets the functions of both indexes. key orders the stages of a group, and reports whether a stage
-// is a candidate; in reports the same for the index by kind, which has no order.
+// init sets the functions of both indexes. key orders the stages of a group, and reports whether a stage is a
+// candidate; in reports the same for the index by kind, which has no order.
 func (c *candidates) init(group func(*sched.Stage) int, key func(*sched.View, *sched.Stage) (sched.Key, bool),
 	in func(*sched.Stage) bool) {
 	c.index.Group, c.some.Group = group, kindGroup

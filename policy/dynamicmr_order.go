@@ -50,6 +50,7 @@ func (l *turnList) note(st *sched.Stage) {
 	}
 }
 
+// set notes that a task of a kind waits in the job at place at, which counts from 0 here.
 func (l *turnList) set(kind sched.StageKind, at int) {
 	w := &l.waits[kind]
 	if need := (len(l.Jobs) + 63) / 64; len(*w) < need {

@@ -49,4 +49,5 @@ func (s *slotPlacer) borrow(p *sched.Plan, st *sched.Stage) bool {
 	return true
 }
 
+// fullOfMaps reports whether node n has no idle map slot.
 func fullOfMaps(n *sched.Node) bool { return n.Used[sched.MapSlots] >= n.Capacity[sched.MapSlots] }

@@ -33,7 +33,7 @@ const (
 	hopeless                 // with a deadline that it is not likely to meet
 )
 
-// byDeadline ranks the stages of jobs with a deadline by that.
+// byDeadline is a ranking by the deadlines of jobs. Stages of jobs without one come last.
 func byDeadline(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	if st.Job.Spec.Deadline <= 0 {
 		return sched.Key{Class: undue}

@@ -25,6 +25,7 @@ func newFIFO(a Args) sched.Policy {
 	return f
 }
 
+// urgency is a ranking by the priorities of jobs, the most urgent first.
 func urgency(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	return sched.Key{Value: -float64(st.Job.Spec.Priority)}
 }

@@ -244,8 +244,8 @@ func (f *flex) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 // Withheld says why a master may not start; "": it may.
 func (f *flex) Withheld(v *sched.View, st *sched.Stage) string { return f.Tree.Withheld(v, st) }
 
-// Why says what flex wants for a stage, and what would be lost by one slot less for the command explain; "": slots have
-// not been divided since the stage began.
+// Why says, for the command explain, what flex wants for a stage, and what would be lost by one slot less; "": slots
+// have not been divided since the stage began.
 func (f *flex) Why(v *sched.View, st *sched.Stage) string {
 	s := f.Division.Slots.Of(st)
 	switch {

@@ -95,6 +95,7 @@ func (h *flexHolds) start(p *sched.Plan, st *sched.Stage, d *flexDivision, want 
 	return 0
 }
 
+// set sets until when st is held.
 func (h *flexHolds) set(p *sched.Plan, st *sched.Stage, to flexHold) {
 	if now := h.Holds.Of(st); *now != to {
 		*now = to

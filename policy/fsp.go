@@ -36,6 +36,8 @@ func newFSP(a Args) sched.Policy {
 	return f
 }
 
+// tag returns the key of st: by the virtual time at which its job is done, or, for a late job of psbs, by what the job
+// holds.
 func (f *fsp) tag(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	if !f.known(st) {
 		return f.unknown(st, f.attempts(st, more))

@@ -149,10 +149,10 @@ func newFSPY(a Args) sched.Policy {
 	return f
 }
 
-// The classes of the queue of known sizes; orphans are the second class of the queue of probes.
+// The classes of the stages of a queue, in that order. The fair queue has only the first one.
 const (
-	firstClass = iota
-	secondClass
+	firstClass  = iota // of known size: late jobs; of probes: those whose jobs go on
+	secondClass        // of known size: all other jobs; of probes: those whose jobs are over
 )
 
 // key returns the place of job j, whose memory is m, in its queue.
@@ -188,6 +188,7 @@ func (f *fspy) Decide(p *sched.Plan) {
 	}
 }
 
+// sync brings the orders of the three queues up to date.
 func (f *fspy) sync(p *sched.Plan) {
 	for q := probeQueue; q <= sizedQueue; q++ {
 		f.queues[q].Sync(p)

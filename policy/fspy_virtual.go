@@ -21,7 +21,7 @@ type fspyCluster struct {
 	fspyOptions
 	changed bool // the virtual cluster has changed at this instant
 
-	// What follows from the virtual cluster and the time.
+	// The fields below follow from the virtual cluster and the time.
 	race    theory.Race        // which job of known size has nothing left first; without late jobs
 	started bool               // since the last share
 	ranks   sched.Per[float64] // by job: in the race
@@ -30,8 +30,11 @@ type fspyCluster struct {
 
 // fspyOptions are the parameters that are about the order of jobs.
 type fspyOptions struct {
-	drf, byFinish, lateShare, age bool
-	probeTimeout                  sched.Time
+	drf          bool // vra=drf: the virtual cluster is shared by dominant resource fairness
+	byFinish     bool // rank=finish: jobs are ranked by when they will end there, else by what is left of them there
+	lateShare    bool // late=share
+	age          bool // late=age
+	probeTimeout sched.Time
 }
 
 // A fspyQueue is where a job is.

@@ -63,6 +63,7 @@ func newGittins(a Args) sched.Policy {
 	return g
 }
 
+// rank returns the key of st: by the Gittins rank of its job, or, for a job that starves, by what it holds.
 func (g *gittins) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	if !g.known(st) {
 		return g.unknown(st, g.attempts(st, more))

@@ -148,11 +148,16 @@ type hardware struct {
 
 // hardwareOptions are the parameters of hardware.
 type hardwareOptions struct {
-	speedup, reduceCost                                        float64
-	epoch                                                      sched.Time
-	only, again, provisional, spare, spread, allKinds, waiting bool
-	failures                                                   int32
-	outlast                                                    string
+	speedup, reduceCost float64
+	epoch               sched.Time
+	only                bool // calibrate=only
+	again               bool // reclassify=on
+	provisional, spare  bool
+	spread              bool // spill=speedup
+	allKinds            bool // reduces=calibrated
+	waiting             bool // no-goal=background
+	failures            int32
+	outlast             string
 }
 
 // A hardwarePool is a class of nodes with accelerators.

@@ -84,6 +84,7 @@ func (l *late) Decide(p *sched.Plan) {
 	}
 }
 
+// speculate starts second attempts of slow tasks on nodes that are not slow.
 func (l *late) speculate(p *sched.Plan) {
 	if l.left(p) <= 0 || len(l.find(p, false)) == 0 {
 		return
@@ -108,23 +109,22 @@ func (l *late) speculate(p *sched.Plan) {
 // the mean rate of the finished ones of its stage, until it has run longer than they: then it is taken to be half done.
 type stragglers struct {
 	ticker
-	Second []sched.AttemptID
-	Done   []float64 // by NodeID-1
+	Second []sched.AttemptID // second attempts that run
+	Done   []float64         // by NodeID-1: tasks that were finished there
 
-	cap, slowNode, slowTask float64
+	cap, slowNode, slowTask float64 // the parameters of these names
 	minRun, check           sched.Time
 	started                 sched.Index           // stages with nothing left to start, by quiet
 	quiet                   sched.Per[sched.Time] // by stage: until when none of its attempts has run for minRun
-	slow                    []candidate
-	rates                   []float64
-	scores                  []float64
-	sorted                  []float64
+	slow                    []candidate           // what find has found
+	scores                  []float64             // by NodeID-1: progress made there, by the last scoreNodes
+	rates, sorted           []float64             // scratch
 }
 
 // A candidate is an attempt that may get a second one.
 type candidate struct {
 	attempt *sched.Attempt
-	left    float64 // seconds
+	left    float64 // seconds until it ends, by estimate
 }
 
 // set reads the parameters. The policy must not be copied after that.

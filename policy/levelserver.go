@@ -34,6 +34,7 @@ type levelServer struct {
 	Places [2][]int32 // by slot: the job's places in the two heaps of its side
 }
 
+// The sides of a levelServer.
 const (
 	sharing = 0
 	full    = 1
@@ -193,6 +194,7 @@ func (l *levelServer) most() float64 {
 	return l.Level
 }
 
+// findLevel computes the level for the present sides.
 func (l *levelServer) findLevel() {
 	l.Level = 0
 	if l.Sides[sharing].Jobs > 0 {
@@ -227,6 +229,7 @@ const (
 	byCap
 )
 
+// join puts the job in a slot into the sums and the heaps of its side.
 func (l *levelServer) join(slot int32) {
 	j := &l.Jobs[slot]
 	s := &l.Sides[j.Side]
@@ -246,6 +249,7 @@ func (l *levelServer) join(slot int32) {
 	}
 }
 
+// leave takes the job in a slot out of the sums and the heaps of its side, and notes the service that it has received.
 func (l *levelServer) leave(slot int32) {
 	j := &l.Jobs[slot]
 	j.Got = l.received(j)

@@ -23,7 +23,7 @@ func (f *levelShares) retire(p *sched.Plan, moved func(sched.JobID)) (done []*sc
 	now := p.Now.Seconds()
 	for id := f.Server.done(now, moved); id != 0; id = f.Server.done(now, moved) {
 		if j := p.Job(id); j != nil {
-			// of one that ends at this instant too: another may have its slot before its end is seen
+			// Also if the job ends at this instant: another job may take the slot before follow sees the end.
 			f.Shares.Of(j).Slot = 0
 			p.TouchJob(j)
 			done = append(done, j)

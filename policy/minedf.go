@@ -49,12 +49,14 @@ type entitlement struct {
 
 func newMinEDF(a Args) sched.Policy { return newMinEDFOf(a, 0, 0) }
 
+// newMinEDFOf makes minedf with the fields confidence and least as given; both 0: by mean times.
 func newMinEDFOf(a Args, confidence, least float64) sched.Policy {
 	m := &minedf{DelayPlacer: NewDelayPlacer(a), confidence: confidence, least: least}
 	m.Init(a, m.rank)
 	return m
 }
 
+// rank returns the key of st: by the deadline of its job, in the class that follows from what st is entitled to.
 func (m *minedf) rank(v *sched.View, st *sched.Stage, more int32) sched.Key {
 	key := byDeadline(v, st, more)
 	if key.Class == undue {

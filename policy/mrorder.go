@@ -146,6 +146,7 @@ func MROrder(own Ordering) Entry {
 	}}
 }
 
+// newOrdered makes mrorder with a rule for the order of a round.
 func newOrdered(a Args, rule Ordering) sched.Policy {
 	m := &mrorder{
 		DelayPlacer: NewDelayPlacer(a),
@@ -157,6 +158,7 @@ func newOrdered(a Args, rule Ordering) sched.Policy {
 	return m
 }
 
+// released returns the key of st: by the place of its job in the order of release.
 func (m *mrorder) released(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 	return sched.Key{Value: float64(*m.Ranks.Of(st.Job))}
 }

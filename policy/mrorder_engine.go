@@ -34,10 +34,12 @@ func ruleNamed(order, goal string) Ordering {
 	return flowRule(theory.ShortestFirst)
 }
 
+// flowRule makes an ordering of a rule for flow shops.
 func flowRule(rule func([]theory.Flow) []int) Ordering {
 	return func(jobs []theory.SlotJob, slots theory.Slots) []int { return rule(theory.Flows(jobs, slots)) }
 }
 
+// arrival is the ordering that leaves jobs as they came.
 func arrival(jobs []theory.SlotJob, _ theory.Slots) []int {
 	order := make([]int, len(jobs))
 	for i := range order {
@@ -46,8 +48,8 @@ func arrival(jobs []theory.SlotJob, _ theory.Slots) []int {
 	return order
 }
 
-// beginnings is how many beginnings of orders cost as much as an order, roughly. With it the default effort suffices
-// for the 13,699 that seven jobs have.
+// beginnings is how many beginnings of orders cost about as much as one whole order. So the default effort is enough
+// for the 13,699 beginnings of the orders of seven jobs.
 const beginnings = 10
 
 // mostBranch is the most jobs for which branch and bound follows the local search. With more jobs, the effort would end
@@ -166,6 +168,7 @@ func newOrderBatch(v *sched.View, jobs []*sched.Job, before int) orderBatch {
 	return b
 }
 
+// sideOf returns the side of a stage: 1 for reduces, 0 for all others.
 func sideOf(st *sched.Stage) int {
 	if st.Kind == sched.Reduce {
 		return 1

@@ -29,7 +29,7 @@ type Order struct {
 	Keep   keeper // nodes kept for tasks that need more than the holes of others
 
 	turns  turns
-	steady func(*sched.Stage) bool // of parting
+	steady func(*sched.Stage) bool // parting.steady
 }
 
 // Init sets up an order by rank. It reads the parameters of [PreemptParams] and [MasterParams], if the card has them.
@@ -57,7 +57,7 @@ func (o *Order) Fill(p *sched.Plan, place Placer) {
 	o.Keep.settle(p)
 	o.yield(p)
 	chosen := len(p.Actions())
-	if t.mode == keep {
+	if t.mode == never {
 		for again := true; again; again = o.Keep.settle(p) {
 			o.turns.sync(p)
 			o.startAll(p, place)
@@ -108,6 +108,7 @@ func (o *Order) yield(p *sched.Plan) {
 	}
 }
 
+// startAll starts tasks in order until no waiting task finds room.
 func (o *Order) startAll(p *sched.Plan, place Placer) {
 	for st := o.turns.first(); st != nil; st = o.turns.first() {
 		if !o.start(p, place, st) {

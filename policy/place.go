@@ -78,8 +78,8 @@ func (n nearness) with(given Args) nearness {
 // waits reports whether stages pass over nodes.
 func (n *nearness) waits() bool { return n.delay != 0 || n.rackDelay != 0 }
 
-// turns returns from when on a stage takes a node in the rack of its input, and from when on any node.
-func (n *nearness) turns(m *wait) (rack, off sched.Time) {
+// until returns until when a stage waits for a node with its input, and until when it waits for one in the same rack.
+func (n *nearness) until(m *wait) (rack, off sched.Time) {
 	switch m.Level {
 	case sched.NodeLocal:
 		return m.Since + n.delay, m.Since + n.delay + n.rackDelay
@@ -95,7 +95,7 @@ func (n *nearness) allowed(now sched.Time, m *wait) sched.Locality {
 	if !at.Waiting {
 		at.Since = now
 	}
-	switch rack, off := n.turns(&at); {
+	switch rack, off := n.until(&at); {
 	case now >= off:
 		return sched.OffSwitch
 	case now >= rack:
@@ -132,7 +132,7 @@ func (w *DelayPlacer) placeWhere(p *sched.Plan, st *sched.Stage, where sched.Whe
 	if !m.Waiting {
 		m.Waiting, m.Since = true, p.Now
 	}
-	rack, off := by.turns(m)
+	rack, off := by.until(m)
 	if p.Now < rack {
 		p.Wake(rack)
 	}

@@ -11,7 +11,7 @@ import (
 type mode uint8
 
 const (
-	keep    mode = iota // not at all
+	never   mode = iota // not at all
 	suspend             // the attempt keeps its memory and goes on later, on the same node
 	kill                // its work is lost
 )
@@ -50,7 +50,7 @@ func modeOf(choice string) mode {
 	case "kill":
 		return kill
 	}
-	return keep
+	return never
 }
 
 // lookingBack is the parameter of orders that may suspend.
@@ -69,19 +69,19 @@ type taker struct {
 	Promises []promise        `json:"Claims"`
 	Promised sched.Per[int32] `json:"Claimed"` // by stage: how many of Promises are for it
 	Barred   []bar            // promises that came to nothing
-	Back     ticker
+	Back     ticker           // says when to look at suspended attempts, where nodes do not report
 
 	mode    mode
 	falls   bool // as in parting
 	check   sched.Time
 	rank    Ranking
-	victims line // of what runs, the last first, in one group for each kind of resource
-	idle    line // with kill: of masters whose jobs have started nothing else, as victims
-	waiting line // of what is suspended, the first first, in one group
-	runs    sched.Per[runners]
+	victims line               // of what runs, the last first, in one group for each kind of resource
+	idle    line               // with kill: of masters whose jobs have started nothing else, as victims
+	waiting line               // of what is suspended, the first first, in one group
+	runs    sched.Per[runners] // by stage: its attempts that may run
 	promiseCount
-	parked []*sched.Attempt
-	coming sched.Resources // how much more masters will hold when all promises have been used
+	parked []*sched.Attempt // scratch
+	coming sched.Resources  // how much more masters will hold when all promises have been used
 }
 
 // A promise is an attempt that leaves a node for the sake of a stage, which gets the room.
@@ -123,7 +123,7 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	if a.has("preempt") {
 		t.mode = modeOf(a.Choice("preempt"))
 	}
-	if t.mode == keep {
+	if t.mode == never {
 		return
 	}
 	if t.mode == suspend {
@@ -534,9 +534,10 @@ func (t *taker) runsAgain(a *sched.Attempt) {
 // A promiseCount is how many promises there are on each node.
 type promiseCount struct {
 	nodes  []nodePromises // by NodeID
-	counts int
+	counts int            // of all nodes together
 }
 
+// nodePromises are the promises on one node.
 type nodePromises struct {
 	promises int32
 	leaving  bool // scratch of release

@@ -346,7 +346,7 @@ func (t *tree) Position(v *sched.View, st *sched.Stage) (sched.Key, bool) {
 		for q := leaf; q.ID != 0; q = v.Queues[q.Parent] {
 			for _, id := range v.Queues[q.Parent].Children {
 				if c := v.Queues[id]; c != q && t.wants(c, lane(k)) && t.comesFirst(c, q, k) {
-					key.Class += leaves(t, v, c, k)
+					key.Class += wanting(t, v, c, k)
 				}
 			}
 		}
@@ -387,12 +387,12 @@ func (t *tree) comesFirst(a, b *sched.Queue, k sched.ResourceKind) bool {
 	return ka.Before(kb) || !kb.Before(ka) && a.ID < b.ID
 }
 
-// leaves returns how many queues want kind k: q itself and those below it.
-func leaves(t *tree, v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
+// wanting returns how many queues want kind k: q itself and those below it.
+func wanting(t *tree, v *sched.View, q *sched.Queue, k sched.ResourceKind) (n int32) {
 	n = 1
 	for _, id := range q.Children {
 		if c := v.Queues[id]; t.wants(c, lane(k)) {
-			n += leaves(t, v, c, k)
+			n += wanting(t, v, c, k)
 		}
 	}
 	return n

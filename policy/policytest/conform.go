@@ -116,11 +116,12 @@ func RandomSpec(name string, card policy.Card, r *rand.Rand) string {
 	return name + ":" + strings.Join(pairs, ",")
 }
 
+// A conformance is what Conform checks: the policy of a spec.
 type conformance struct {
 	registry policy.Registry
 	spec     string
 	card     policy.Card
-	claims   []policy.Claim
+	claims   []policy.Claim // those of the card that no parameter voids
 }
 
 // fresh makes the policy; doubled: with all its times doubled.
@@ -147,6 +148,7 @@ func (c *conformance) setup(seed uint64, scale sched.Time) Setup {
 	return s
 }
 
+// run makes all checks of Conform under one seed.
 func (c *conformance) run(seed uint64) error {
 	setup := c.setup(seed, 1)
 	base, err := c.observed(setup, seed)

@@ -43,7 +43,7 @@ import (
 //
 //	node   map-slots, reduce-slots, memory, vcores; rack; class; speed (divides task times);
 //	       broken=5s (every attempt fails after 5s)
-//	queue  weight; min, max as 50% or kind:amount,...; policy
+//	queue  weight; min, max as 50% or kind:amount,...; masters; spared; policy
 //	job    at, user, queue, priority, weight, deadline; min, max as kind:amount,...;
 //	       goal (a metric, or steps: 4s:2,8s:6); accelerators (names of classes, best first); delays (-1: none)
 //	stage  near (nodes with the input of every task); after; prior; again (time of second attempts);
@@ -51,7 +51,7 @@ import (
 //	       where the node has accelerators for tasks that hold one); failing=class:5s (instead of being faster
 //	       there, attempts fail after 5s)
 //	run    policy; show actions; lose, back (node, instant); offers (node, instant, kind:amount,...); estimator;
-//	       heartbeat; lag (until a suspend has happened); without (kill, suspend, ...)
+//	       heartbeat, progress (intervals of reports); lag (until a suspend has happened); without (kill, ...)
 func RunScenarios(t *testing.T, r policy.Registry, dir string) {
 	t.Helper()
 	if _, err := os.Stat(dir); err != nil {

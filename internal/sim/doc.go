@@ -12,13 +12,18 @@
 // The parts. Each gets only what it needs of the parts above it:
 //
 //	agenda    the present instant, the queue of what is due, and the facts for the next Step; all parts share it
-//	attempts  the running attempts, and their jobs
-//	machines  nodes: they join, are lost, return and follow timetables
-//	network   links, and what reduces fetch over them
-//	probes    jobs that run samples of other jobs
-//	tasks     carry out attempts: when each ends, and what the core learns of it; contention and throttle slow them
+//	          (agenda.go; calendar.go is the queue)
+//	attempts  the running attempts, and their jobs (attempt.go)
+//	machines  nodes: they join, are lost, return and follow timetables (node.go, timetable.go); place.go has the racks
+//	network   links, and what reduces fetch over them (shuffle.go, ranking.go)
+//	probes    jobs that run samples of other jobs (probe.go)
+//	tasks     carry out attempts: when each ends, and what the core learns of it (attempt.go); contention.go and
+//	          throttle.go slow them
 //	masters, rampDown, sequel, beats, feed  what ApplicationMasters, nodes and the source of jobs do
-//	engine    joins the parts and goes from instant to instant
+//	engine    joins the parts and goes from instant to instant (run.go); stuck.go finds runs without progress
+//
+// Config and Costs are in config.go. Alone (alone.go) estimates the time of a job without others, and takes no part in
+// a run.
 //
 // docs/spec/simulator.md states the whole model: every cost, its default, where the default is from, and its flag.
 package sim

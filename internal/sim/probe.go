@@ -24,7 +24,7 @@ type probes struct {
 // A sample says how much a probe of a job reads, and what comes of it: bytes, and nanoseconds of compute without the
 // probe's own costs.
 type sample struct {
-	input, mid, output int64
+	input, mid, output int64 // mid: what the map leaves for the reduce
 	mapTime, redTime   float64
 }
 
@@ -62,9 +62,8 @@ func (p *probes) sampleOf(of *sched.Job) (s sample) {
 		s.redTime, s.output = redTime/float64(max(reduces, 1)), int64(output/float64(max(reduces, 1)))
 		return s
 	}
-	plan, chance, draws := theory.PlanSample(len(splits), reduces, mostSplits), p.chance.With(forProbe).
-		With(uint64(of.ID)),
-		uint64(0)
+	plan := theory.PlanSample(len(splits), reduces, mostSplits)
+	chance, draws := p.chance.With(forProbe).With(uint64(of.ID)), uint64(0)
 	draw := func(n int) int {
 		draws++
 		return chance.With(draws).Below(n)

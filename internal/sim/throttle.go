@@ -28,7 +28,7 @@ func (h *throttle) on() bool { return h.parts != nil }
 // halts reports whether nodes offer nothing, so that what runs there stands still.
 func (h *throttle) halts() bool { return h.on() && h.part == 0 }
 
-// begin gives an attempt that begins to compute its full pace, until settle finds out which it is.
+// begin gives an attempt that begins to compute its full pace, until settlePaces computes the pace that it has.
 func (h *throttle) begin(r *attempt) {
 	if !h.on() {
 		return
@@ -82,8 +82,8 @@ func (t *tasks) rethrottle() {
 	}
 }
 
-// settlePaces works out anew how fast attempts run, and so when they end, on nodes whose offer or whose use has
-// changed. O(attempts there).
+// settlePaces computes anew how fast attempts run, and so when they end, on nodes whose offer or whose use has changed.
+// O(attempts there).
 func (t *tasks) settlePaces() {
 	h := &t.throttle
 	for _, id := range h.dirty {

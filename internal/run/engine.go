@@ -18,7 +18,7 @@ type Engine struct {
 	Name  string // in records
 	Can   sched.Powers
 	Limit int    // launches a Step; 0: no limit
-	about string // in a sentence
+	about string // its name in sentences
 	again string // how a decision that panicked can be seen again
 	local bool   // tasks run on this machine, without containers
 	deaf  bool   // the estimator learns nothing from probes, so that the engine runs none

@@ -73,7 +73,7 @@ func (c *complainer) Record(now sched.Time, events []sched.Event, actions []sche
 	}
 }
 
-// Deciders returns a function that makes the policy and the estimator of a record's header anew.
+// Deciders makes the policy and the estimator of a record's header anew, as they were when the recorded run began.
 func (n Names) Deciders(h *record.Header) (sched.Policy, sched.Estimator, error) {
 	p, _, err := n.Policies.Parse(h.Policy)
 	if err != nil {

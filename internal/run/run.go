@@ -1,5 +1,13 @@
 // Package run puts a run together, once for all engines: a policy, an estimator with what it keeps, the figures, a
 // record, and the engine. The command line and the reproductions of papers call it.
+//
+//	run.go                        Setup and Open: all of a run but its engine
+//	engine.go                     the engines, and which policies and estimators fit them
+//	simulate.go  real.go          runs on the simulator, and on the embedded engine
+//	history.go  lasting.go        what an estimator, and a policy, keep from run to run
+//	recording.go                  writing the record of a run, and its policy and estimator made anew
+//	truth.go  check.go            a recorded run simulated again, and how well that repeats what was measured
+//	beside.go  errors.go          calls on all processors; the kinds of errors
 package run
 
 import (
@@ -36,15 +44,15 @@ type Setup struct {
 	Spread    bool            // launches go round the nodes
 	Forecast  *sched.Forecast // what all nodes together are expected to offer over time; nil: not known
 
-	Record    string       // file; "": none
-	RecordTo  io.Writer    // instead of the file
-	Overwrite bool         // the file may exist
-	Gap       int64        // bytes between snapshots in the record; zero: as record.Options says
-	Complain  func(error)  // is told at once when the record cannot be written; nil: Close alone tells
-	Unsaved   func(error)  // is told when what was learned cannot be saved meanwhile; nil: Close alone saves
-	Note      func(string) // is told what the policy finds out for the user; nil: nothing is told
-	Row       func(*record.JobRow)
-	Watch     []record.Follower // other followers of the run
+	Record    string               // file; "": none
+	RecordTo  io.Writer            // instead of the file
+	Overwrite bool                 // the file may exist
+	Gap       int64                // bytes between snapshots in the record; zero: as record.Options says
+	Complain  func(error)          // is told at once when the record cannot be written; nil: Close alone tells
+	Unsaved   func(error)          // is told when what was learned cannot be saved meanwhile; nil: Close alone saves
+	Note      func(string)         // is told what the policy finds out for the user; nil: nothing is told
+	Row       func(*record.JobRow) // is told of each job that has ended; nil: nothing is told
+	Watch     []record.Follower    // other followers of the run
 }
 
 // A Ranked is a follower that asks the run's policy for its present order. Open calls Rank before the run begins.
@@ -214,8 +222,8 @@ func (s *Setup) follow(o *Opened) error {
 	return nil
 }
 
-// Keep tells what outlives the run that it has come to now. An engine calls it within a turn, where saveEvery may pass
-// without a Step, and when it ends.
+// Keep says that the run has come to now. What outlives the run counts up to then, and is saved if the last save is
+// saveEvery old. An engine calls Keep where saveEvery may pass without a Step, and when it ends.
 func (o *Opened) Keep(now sched.Time) { o.state.keep(now) }
 
 // Close writes what was learned and ends the record.

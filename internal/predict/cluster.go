@@ -88,8 +88,10 @@ func (j *Job) kind(i int) Kind {
 	return MergeTask
 }
 
+// shuffle returns the subtask in which a reduce fetches and sorts the output of map q.
 func (j *Job) shuffle(reduce, q int) int { return j.Maps + reduce*j.Maps + q }
 
+// merge returns the subtask in which a reduce merges, reduces and writes.
 func (j *Job) merge(reduce int) int { return j.Maps + j.Reduces*j.Maps + reduce }
 
 // ErrUnschedulable says that no node is large enough for a container.
@@ -120,6 +122,7 @@ func check(c *Cluster, jobs []Job) error {
 	return nil
 }
 
+// check reports what of a job makes a prediction on c impossible.
 func (j *Job) check(c *Cluster, dimensions int) error {
 	if j.Maps < 0 || j.Reduces < 0 {
 		return fmt.Errorf("%d maps and %d reduces: neither may be negative", j.Maps, j.Reduces)
@@ -180,6 +183,7 @@ func (j *Job) check(c *Cluster, dimensions int) error {
 	return nil
 }
 
+// within reports whether a container fits into a room, in each dimension.
 func within(size, room []float64) bool {
 	for d, x := range size {
 		if x > room[d]+tolerance {

@@ -59,7 +59,7 @@ type Learned struct {
 // TaskDemand is what one task of a kind needs.
 type TaskDemand struct{ CPU, Wait, CV float64 }
 
-// Parts of what is learned that can be left out or added, to say what each is worth.
+// Parts of what is learned that can be added (With) or left out (Without), to say what each is worth.
 const (
 	WithGrants       = 1 << iota // the time until containers are asked for and granted is a wait of its own
 	WithoutMasters               // masters take a fixed time, and no processor
@@ -71,16 +71,18 @@ const (
 // fewestRuns to tell demands and interference apart: with fewer, tasks do not interfere, and masters have one thread.
 const fewestRuns = 3
 
-// Learn finds what the runs have in common. Counters leave out most of what the start of a process and the system need
-// of the processors. So a task's demand is the service that it got: at each instant of its time its part of the
-// processors, which the tasks and masters that ran beside it tell. From several runs, interference and the threads of
-// masters are those with which the runs' own times are predicted best, and a common factor on all demands takes off
-// what remains on average. That factor has the waits for grants in it, too: a wait of its own for each task, as
-// WithGrants learns it, predicts worse, because what a history shows as such a wait is partly contention.
+// Learn finds what the runs have in common. Argument parts is the constants above, joined by or; 0 is what users get.
+//
+// Counters leave out most of what the start of a process and the system need of the processors. So a task's demand is
+// the service that it got: at each instant of its time its part of the processors, which the tasks and masters that ran
+// beside it tell. From several runs, interference and the threads of masters are those with which the runs' own times
+// are predicted best, and a common factor on all demands takes off what remains on average. That factor has the waits
+// for grants in it, too: a wait of its own for each task, as WithGrants learns it, predicts worse, because what a
+// history shows as such a wait is partly contention.
 //
 // Interference and threads belong to the machine and not to the job. So runs of other kinds of jobs on the machine, a
 // list for each kind, help to find them; each kind has demands of its own.
-func Learn(runs []Run, m Machine, without int, others ...[]Run) (*Learned, error) {
+func Learn(runs []Run, m Machine, parts int, others ...[]Run) (*Learned, error) {
 	if len(runs) == 0 || m.Cores < 1 {
 		return nil, errors.New("no run to learn from, or no core")
 	}
@@ -90,14 +92,14 @@ func Learn(runs []Run, m Machine, without int, others ...[]Run) (*Learned, error
 	for _, more := range others {
 		all += len(more)
 	}
-	if all < fewestRuns || without&WithoutFit != 0 {
+	if all < fewestRuns || parts&WithoutFit != 0 {
 		interferences, threads, others = interferences[:1], threads[:1], nil
 	}
 	for _, n := range threads {
 		for _, x := range interferences {
-			l, e := fitted(runs, Learned{Machine: m, Interference: x, Threads: n}, without)
+			l, e := fitted(runs, Learned{Machine: m, Interference: x, Threads: n}, parts)
 			for _, more := range others {
-				_, off := fitted(more, Learned{Machine: m, Interference: x, Threads: n}, without)
+				_, off := fitted(more, Learned{Machine: m, Interference: x, Threads: n}, parts)
 				e += off
 			}
 			if e < least {
@@ -110,25 +112,25 @@ func Learn(runs []Run, m Machine, without int, others ...[]Run) (*Learned, error
 
 // fitted learns the demands of one kind of job on a machine of known interference and threads, and returns the sum of
 // the squared logarithmic errors that remain of its runs.
-func fitted(runs []Run, on Learned, without int) (l *Learned, e float64) {
+func fitted(runs []Run, on Learned, parts int) (l *Learned, e float64) {
 	if len(runs) == 0 {
 		return nil, 0
 	}
 	l = &on
-	if l.observe(runs, without); without&WithoutFit == 0 {
+	if l.observe(runs, parts); parts&WithoutFit == 0 {
 		e = l.scale(runs)
 	}
 	return l, e
 }
 
 // observe takes demands from the runs.
-func (l *Learned) observe(runs []Run, without int) {
+func (l *Learned) observe(runs []Run, parts int) {
 	jobs := math.MaxInt
 	for i := range runs {
 		jobs = min(jobs, len(runs[i].Jobs))
 	}
-	var asks, grants, commits, launches, starts, services [2][]float64
-	var spreads [2][]float64
+	var asks, grants, commits, launches, starts []float64
+	var services, spreads [2][]float64 // by kind of tasks
 	for i := range runs {
 		r := &runs[i]
 		s := l.served(r)
@@ -136,49 +138,49 @@ func (l *Learned) observe(runs []Run, without int) {
 			if len(s.tasks[k]) == 0 {
 				continue
 			}
-			if without&WithoutService == 0 {
+			if parts&WithoutService == 0 {
 				services[k] = append(services[k], mean(s.tasks[k]))
 			}
 			if v, known := variation(s.tasks[k]); known {
 				spreads[k] = append(spreads[k], v)
 			}
 		}
-		starts[0] = append(starts[0], mean(s.masters))
+		starts = append(starts, mean(s.masters))
 		for k := range r.Jobs {
 			j := &r.Jobs[k]
 			maps, reduces := j.Tasks[ofMaps], j.Tasks[ofReduces]
-			launches[0] = append(launches[0], j.Launched)
-			commits[0] = append(commits[0], j.End-max(ends(maps), ends(reduces)))
+			launches = append(launches, j.Launched)
+			commits = append(commits, j.End-max(ends(maps), ends(reduces)))
 			if len(r.Jobs) > jobs {
 				continue // what a job waits for may be another one
 			}
 			if len(maps) > 0 {
-				asks[0] = append(asks[0], first(maps)-j.Launched)
-				grants[0] = append(grants[0], handovers(maps)...)
+				asks = append(asks, first(maps)-j.Launched)
+				grants = append(grants, handovers(maps)...)
 			}
 			if len(maps) > 0 && len(reduces) > 0 {
-				asks[0] = append(asks[0], max(0, first(reduces)-ends(maps)))
+				asks = append(asks, max(0, first(reduces)-ends(maps)))
 			}
 		}
 	}
-	l.Start, l.Commit = Cost{CPU: mean(starts[0])}, max(0, mean(commits[0]))
-	if without&WithoutMasters != 0 {
-		l.Start = Cost{Wait: mean(launches[0])}
+	l.Start, l.Commit = Cost{CPU: mean(starts)}, max(0, mean(commits))
+	if parts&WithoutMasters != 0 {
+		l.Start = Cost{Wait: mean(launches)}
 	}
-	if without&WithGrants != 0 {
-		whole := max(0, mean(asks[0]))
+	if parts&WithGrants != 0 {
+		whole := max(0, mean(asks))
 		l.Grant = whole / 2
-		if len(grants[0]) > 0 {
-			l.Grant = min(whole, mean(grants[0]))
+		if len(grants) > 0 {
+			l.Grant = min(whole, mean(grants))
 		}
 		l.Ask = whole - l.Grant
 	}
 	for k := range l.Task {
 		l.Task[k] = TaskDemand{CPU: mean(services[k])}
-		if without&WithoutService != 0 {
+		if parts&WithoutService != 0 {
 			l.Task[k] = counted(runs, k)
 		}
-		if without&WithoutVariation == 0 {
+		if parts&WithoutVariation == 0 {
 			l.Task[k].CV = mean(spreads[k])
 		}
 	}
@@ -213,6 +215,7 @@ func counted(runs []Run, kind int) TaskDemand {
 	return TaskDemand{CPU: float64(s.CPU), Wait: float64(s.Wait)}
 }
 
+// first returns when the first of some tasks started; +Inf: there are none.
 func first(tasks []Observed) float64 {
 	at := math.Inf(1)
 	for _, t := range tasks {
@@ -221,6 +224,7 @@ func first(tasks []Observed) float64 {
 	return at
 }
 
+// ends returns when the last of some tasks ended; 0: there are none.
 func ends(tasks []Observed) (last float64) {
 	for _, t := range tasks {
 		last = max(last, t.End)

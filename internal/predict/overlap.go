@@ -15,10 +15,11 @@ type overlap struct {
 	part float64
 }
 
+// A treeOverlap is the state of treeOverlaps.
 type treeOverlap struct {
-	response []float64
-	pairs    [][]overlap
-	moments  map[*node]Moments
+	response []float64         // by task
+	pairs    [][]overlap       // by task: found so far
+	moments  map[*node]Moments // of the time of each inner node
 }
 
 // walk finds the overlaps between the two branches of each parallel node of a subtree.

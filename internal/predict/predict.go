@@ -73,7 +73,7 @@ type Prediction struct {
 	drawn       drawn              // mean response times
 }
 
-// Quantile returns the mean response time that the jobs have at most with probability p, in (0, 1); without drawn
+// Quantile returns the mean response time that the jobs have at most with probability q, in (0, 1); without drawn
 // times, Mean.
 func (p *Prediction) Quantile(q float64) float64 {
 	if p.drawn.times == nil {
@@ -317,6 +317,7 @@ func (m *model) draw(p *Prediction) {
 	p.drawn = drawn{all, m.set.Error}
 }
 
+// ramp returns how early reduces may hold containers, by the settings.
 func (m *model) ramp() ramp {
 	return ramp{m.set.Interleave, m.set.SlowStart, m.set.RampLimit, m.set.Copiers}
 }
@@ -383,6 +384,7 @@ func (m *model) average(next []Cost) {
 	}
 }
 
+// trees returns the precedence tree of each job.
 func (m *model) trees() []*node {
 	list := make([]*node, len(m.lines))
 	for i, line := range m.lines {
@@ -459,6 +461,7 @@ func (m *model) wait(i int) float64 {
 	return 0
 }
 
+// describe fills in a prediction from the timeline, the trees and the estimates of the jobs' times.
 func (m *model) describe(p *Prediction, trees []*node, estimates []float64) {
 	p.Timeline = m.lines
 	horizon := 0.0

@@ -56,6 +56,7 @@ type Service struct {
 	Wait    Seconds `yaml:"wait"` // for nothing that other tasks use: heartbeats, the start of a process
 }
 
+// cost returns the service as the model has it.
 func (s Service) cost() Cost {
 	return Cost{float64(s.CPU), float64(s.Disk), float64(s.Network), float64(s.Wait)}
 }
@@ -97,6 +98,7 @@ func ReadProfile(name string, r io.Reader) (*Profile, error) {
 	return p, nil
 }
 
+// decode reads the YAML of a profile.
 func decode(text []byte, p *Profile) error {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	d.KnownFields(true)

@@ -44,6 +44,7 @@ func tree(line []Interval) *node {
 	return build(list)
 }
 
+// build builds the tree of intervals that are sorted by start. There is at least one.
 func build(list []Interval) *node {
 	if len(list) == 1 {
 		return &node{kind: leaf, task: list[0].Task}
@@ -127,6 +128,7 @@ func (n *node) binary() *node {
 	return halve(children)
 }
 
+// halve returns a parallel node over children, halved again and again. There is at least one.
 func halve(children []*node) *node {
 	if len(children) == 1 {
 		return children[0]

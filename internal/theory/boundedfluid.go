@@ -29,9 +29,9 @@ type orderedServer struct {
 }
 
 // BoundedFluid returns when each job is done when a divisible server gives each job the share that one-pass sharing
-// gives (see onePass), or, ranked, serves first who has least left under that sharing, each up to its bound (FSPY).
-// Where bounds are at least the capacity, no job is done later when ranked (Friedman and Henderson, SIGMETRICS 2003);
-// where they are less, some are. O(n²) an event.
+// gives (see onePass). Or, ranked, it serves the job first that has least left under that sharing, each up to its bound
+// (FSPY). Where bounds are at least the capacity, no job is done later when ranked (Friedman and Henderson, SIGMETRICS
+// 2003); where they are less, some are. O(n²) an event.
 func BoundedFluid(capacity float64, jobs []BoundedJob, ranked bool) []float64 {
 	n := len(jobs)
 	s := orderedServer{

@@ -116,7 +116,7 @@ func (b *branching) hopeless(value float64) bool {
 	return !better(value, b.goal.Of(b.result))
 }
 
-// put has job i follow the first depth jobs.
+// put places job i behind the first depth jobs.
 func (b *branching) put(depth, i int) {
 	b.order[depth], b.placed[i] = i, true
 	free := append(b.free[depth+1][:0], b.free[depth]...)

@@ -80,7 +80,7 @@ func Fluid(d Discipline, jobs []FluidJob) ([]float64, error) {
 	return serveAll(s, jobs), nil
 }
 
-// serveAll has a server serve the jobs to their end.
+// serveAll serves the jobs to their end by s, and returns when each is done, in the order of jobs.
 func serveAll(s server, jobs []FluidJob) []float64 {
 	order := make([]int32, len(jobs))
 	for i := range order {
@@ -128,6 +128,7 @@ func serveAll(s server, jobs []FluidJob) []float64 {
 // fluidMax bounds what Fluid accepts, so that no sum or quotient of it leaves float64.
 const fluidMax = 1e100
 
+// check returns an error that names the field of j that is out of range.
 func (j FluidJob) check() error {
 	in := func(x, low float64) bool { return x >= low && x <= fluidMax } // false for NaN
 	switch {
@@ -147,6 +148,7 @@ func (j FluidJob) check() error {
 // rounding can have brought them are the same, lest a job that ends as another arrives be served after it.
 func due(t, until float64) bool { return t <= until+1e-13*math.Abs(until) }
 
+// newServer returns a server of discipline d for n jobs.
 func newServer(d Discipline, n int) (server, error) {
 	switch d {
 	case FIFO:

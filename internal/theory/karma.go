@@ -20,8 +20,7 @@ type KarmaUser struct {
 type Karma struct {
 	Guaranteed int64 // part of a share that is guaranteed, in millionths (α): 0 to WholeShare
 	// Strict keeps users without credits from borrowing, as it is published. Else they come last, and no slice stays
-	// idle
-	// while anyone asks for it.
+	// idle while a user asks for it.
 	Strict bool
 }
 

@@ -8,19 +8,19 @@ import (
 // A lineup keeps racers in order from one time to the next, when most of them are still there and in the order in which
 // they were: O(n), and O(m log m) for the m whose places are not what they were.
 //
-// Who is where it was between its neighbours keeps its spot; who is not gets a new one, unranked. Ranks are given by a
-// Race; elsewhere none are.
+// A racer that is where it was between its neighbours keeps its spot. Each other one gets a new spot, unranked. Only a
+// Race gives ranks.
 type lineup struct {
 	racers []Racer // by rising ID
 	spots  []spot  // in order
 	ids    []int64 // of racers, for the next time
 	place  []int32 // where a racer is that was in ids; less than zero: nowhere
-	loose  []int32 // the racers who have no spot yet
+	loose  []int32 // racers that have no spot yet
 }
 
-// A spot is a place of the order, and who is there.
+// A spot is a place of the order, and the racer that is there.
 type spot struct {
-	who  int32   // of racers
+	who  int32   // index of racers
 	rank float64 // of a Race
 }
 
@@ -34,7 +34,7 @@ func (l *lineup) enter(racers []Racer) {
 	l.mend()
 }
 
-// follow finds out who is still there, in the order in which they were, and who is new, and loose.
+// follow keeps the spots of the racers that are still there, in their order, and notes the new racers as loose.
 func (l *lineup) follow() {
 	l.place = slices.Grow(l.place[:0], len(l.ids))[:len(l.ids)]
 	l.loose = l.loose[:0]
@@ -67,7 +67,7 @@ func (l *lineup) follow() {
 	}
 }
 
-// mend puts all in order. Of two neighbours who are out of order it takes out both, so that at most twice as many are
+// mend puts all in order. Of two neighbours that are out of order it takes out both, so that at most twice as many are
 // loose as must be, sorts the loose, and puts them between the others (Cook and Kim, Best Sorting Algorithm for Nearly
 // Sorted Lists, CACM 23(11), 1980).
 func (l *lineup) mend() {

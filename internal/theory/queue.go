@@ -12,6 +12,7 @@ func (a entry) before(b entry) bool { return a.key < b.key || (a.key == b.key &&
 // queue is a binary min-heap of entries. Lowering the key of the first entry in place keeps it valid.
 type queue []entry
 
+// push adds an entry. O(log n).
 func (q *queue) push(e entry) {
 	h := append(*q, e)
 	i := len(h) - 1
@@ -27,6 +28,7 @@ func (q *queue) push(e entry) {
 	*q = h
 }
 
+// pop removes and returns the first entry. There must be one. O(log n).
 func (q *queue) pop() entry {
 	h := *q
 	first, last := h[0], h[len(h)-1]

@@ -37,17 +37,18 @@ func (a *Racer) overtaken(b *Racer) float64 {
 	return meet
 }
 
-// A Race keeps racers in the order of what each has left while all of them go: first who has least; of equals the
-// smaller ID, at the start who goes faster. It is a kinetic list (Basch, Guibas and Hershberger, Data Structures for
-// Mobile Data, SODA 1997): for each two neighbours it knows from when on the one behind is in front.
+// A Race keeps racers in the order of what each has left while all of them go. The racer that has least comes first; of
+// equals the one with the smaller ID, at the start the one that goes faster. It is a kinetic list (Basch, Guibas and
+// Hershberger, Data Structures for Mobile Data, SODA 1997): for each two neighbours it knows from when on the one
+// behind is in front.
 //
 // A race is run in heats. Start begins one, with other racers, amounts and rates: O(n) for n racers, and O(m log m) for
 // the m of them whose places are not what they were. In a heat each overtaking costs O(log n). Which racer is before
 // another depends on the heat and on how much time of it has passed, and not on the heats before or on how often one
 // has looked.
 //
-// Each racer has a rank, a number that rises from the first to the last; who is told that it has moved has another one
-// than before.
+// Each racer has a rank, a number that rises from the first to the last. The functions moved are called with each racer
+// that has another rank than before.
 type Race struct {
 	lineup
 	overtakes tournament // by spot: from when on the next one is before the one there
@@ -99,7 +100,7 @@ func (r *Race) overtaken(at int) float64 {
 }
 
 // rank gives ranks to the spots that have none, evenly between those of the next ones that have, and calls moved for
-// who is there. Where numbers do not lie close enough for that, all spots are ranked anew.
+// the racers there. Where numbers do not lie close enough for that, all spots are ranked anew.
 func (r *Race) rank(moved func(id int64, rank float64)) {
 	for from := 0; from < len(r.spots); from++ {
 		if !math.IsNaN(r.spots[from].rank) {

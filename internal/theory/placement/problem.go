@@ -24,8 +24,8 @@ type Problem struct {
 	Soft   [Kinds]bool
 	Copies int // maps at most from which a reduce copies at once (Hadoop's parallelcopies)
 	Rounds int // passes over the nodes at most that improve the placement of maps
-	// Literal chooses who is given room as the listing of the source does: only jobs that have a task which fits after
-	// one task of another job has left. Then a job with large tasks may starve (docs/spec/ras.md, P3).
+	// Literal chooses the job that is given room as the listing of the source does: only among jobs that have a task
+	// which fits after one task of another job has left. Then a job with large tasks may starve (docs/spec/ras.md, P3).
 	Literal bool
 }
 

@@ -9,7 +9,7 @@ type LongTermOrder uint8
 const (
 	LongTermMaxMin   LongTermOrder = iota // least accumulated for its weight (formula 5.11)
 	MemorylessMaxMin                      // least allocated now for its weight
-	ArrivalOrder                          // who came first
+	ArrivalOrder                          // the one that came first
 )
 
 // A LongTermNode is a queue, or an application: one without others below it. The exported fields are set before the

@@ -4,7 +4,7 @@
 //	Oracle    the truth, where an engine has it
 //	Noisy     the truth, off by a random factor for each job
 //	Mean      the running mean of a stage's own finished tasks
-//	History   the last tasks of the same stage of jobs with the same user and name
+//	History   the last tasks of the same stage of jobs with the same user, name and type
 //	Blend     past tasks of other jobs, weighed with the stage's own finished tasks (`--estimator model`)
 //	FSPY      regressions over jobs that were probed, fed by the probe of a job
 //

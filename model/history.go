@@ -18,10 +18,9 @@ var historyCard = Card{
 
 func newHistory(Args) sched.Estimator { return &History{Past: map[string][]PastTask{}} }
 
-// History estimates a stage by the tasks of stages like it that ran before, perhaps in earlier runs: of jobs of the
-// same user, name (runs of digits apart: dates and numbers change from run to run), type and kind of stage. As soon as
-// tasks of the stage itself are finished, they are asked instead. Classes of nodes are known by their names, since
-// their numbers are those of one run.
+// History estimates a stage by the tasks of stages like it that ran before, perhaps in earlier runs
+// ([sched.JobSpec.Likeness] says which stages are alike). As soon as tasks of the stage itself have finished, their
+// times are used instead. Classes of nodes are known by their names, because their numbers are those of one run.
 type History struct {
 	Past map[string][]PastTask // by Likeness, oldest first, the last 50
 	Own  Mean

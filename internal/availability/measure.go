@@ -35,7 +35,7 @@ func NewMeter() (*Meter, error) {
 	return m, nil
 }
 
-// Look measures the time since the last look. The newest measurement counts for a half.
+// Look measures which part others have used since the last look, and smooths it: the new measurement counts for a half.
 func (m *Meter) Look() error {
 	text, err := os.ReadFile(filepath.Join(m.proc, "stat"))
 	if err != nil {

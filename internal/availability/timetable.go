@@ -115,6 +115,7 @@ func (t *Timetable) add(words []string) error {
 	return nil
 }
 
+// duration reads a time of a timetable.
 func duration(text string) (sched.Time, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > workload.MaxTime {

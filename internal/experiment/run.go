@@ -97,6 +97,7 @@ type counter struct {
 	progress  func(done, all int)
 }
 
+// add counts n runs more, and tells how many have ended.
 func (c *counter) add(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,11 @@
 // Package experiment runs sweeps: every combination of policies, their parameters, workloads, loads, clusters and
 // seeds, simulated side by side. A sweep that was ended is taken up where it stopped. Its results are one table, with a
 // row a run.
+//
+//	sweep.go  the file of a sweep, and the runs that it makes
+//	run.go    runs them, and keeps a journal of those that have ended
+//	shelf.go  workloads that several runs need, read once
+//	table.go  the results as CSV, Parquet and a picture
 package experiment
 
 import (
@@ -34,14 +39,14 @@ type Sweep struct {
 	// Parameters are values by the name that stands in policies. A policy is run with each combination of the values of
 	// the parameters in it.
 	Parameters map[string][]string `yaml:"parameters"`
-	Workloads  []string            `yaml:"workloads"` // files, from the folder of the sweep's file
-	Loads      []float64           `yaml:"loads"`     // times as many arrivals in a time; default 1
-	Clusters   []string            `yaml:"clusters"`  // as --cluster has them
-	Seeds      int                 `yaml:"seeds"`     // from 1 on; default 1
-	Jobs       int                 `yaml:"jobs"`      // the first so many of each workload; default all
-	Costs      string              `yaml:"costs"`     // hadoop (default) or none, as --costs
-	Estimator  string              `yaml:"estimator"` // default oracle
-	MostEvents int64               `yaml:"max-events"`
+	Workloads  []string            `yaml:"workloads"`  // files, from the folder of the sweep's file
+	Loads      []float64           `yaml:"loads"`      // times as many arrivals in a time; default 1
+	Clusters   []string            `yaml:"clusters"`   // as --cluster has them
+	Seeds      int                 `yaml:"seeds"`      // from 1 on; default 1
+	Jobs       int                 `yaml:"jobs"`       // the first so many of each workload; default all
+	Costs      string              `yaml:"costs"`      // hadoop (default) or none, as --costs
+	Estimator  string              `yaml:"estimator"`  // default oracle
+	MostEvents int64               `yaml:"max-events"` // of one run; default no limit
 }
 
 // A Run is one combination.

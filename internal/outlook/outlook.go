@@ -1,4 +1,6 @@
-// Package outlook says when a job of a running cluster is expected to start and to end.
+// Package outlook says when a job of a running cluster is expected to start and to end. It copies the work that is left
+// (outlook.go), takes task times to follow laws around the estimates (work.go), and draws timelines of that work on the
+// cluster (timeline.go).
 package outlook
 
 import (
@@ -69,9 +71,9 @@ func (l *Look) Has(job sched.JobID) bool {
 }
 
 // Of predicts the start and the end of a job. It simulates the remaining tasks of all jobs in the present order of the
-// policy, 19 to 99 times, with task times drawn around the estimates. It treats the free room of all nodes as
-// one node, knows no jobs that come later, and assumes that the order does not change. The first call lays out all
-// jobs, and takes milliseconds to some seconds; later calls take no time.
+// policy, 19 to 99 times, with task times drawn around the estimates. It treats the free room of all nodes as one node,
+// knows no jobs that come later, and assumes that the order does not change. The first call lays out all jobs, and
+// takes milliseconds to some seconds; later calls take no time.
 func (l *Look) Of(job sched.JobID) Outlook {
 	switch {
 	case !l.Has(job):
@@ -97,8 +99,8 @@ func (l *Look) Of(job sched.JobID) Outlook {
 // Tasks returns how many tasks are left of all jobs.
 func (l *Look) Tasks() int { return l.tasks }
 
-// Lay lays out all jobs, unless that was done, so that Of takes no time from then on. It takes
-// seconds where 100,000 tasks are left.
+// Lay lays out all jobs, unless that was done, so that Of takes no time from then on. It takes seconds where 100,000
+// tasks are left.
 func (l *Look) Lay() {
 	if l.why == "" {
 		l.once.Do(l.lay)
@@ -136,7 +138,7 @@ func span(list []float64) *Span {
 	return &Span{Low: list[edge], Median: list[n/2], High: list[n-1-edge]}
 }
 
-// At collects what is left, in a policy's order.
+// At collects what is left of all jobs now, in a policy's order. O(tasks that run, and stages).
 func At(v *sched.View, order Order) *Look {
 	l := &Look{begun: map[sched.JobID]bool{}}
 	for _, n := range v.Nodes {

@@ -17,6 +17,7 @@ type leave struct {
 	held sched.Resources
 }
 
+// leaves are a heap of ends to come, the earliest first.
 type leaves []leave
 
 func (l leaves) Len() int { return len(l) }
@@ -50,7 +51,7 @@ type timeline struct {
 type progress struct {
 	left, done int
 	factor     float64
-	before     []int // places of the works that come after it
+	followers  []int // places of the works that depend on it
 	begun      bool  // it is or was ready
 	need       int   // its place among the needs
 }
@@ -90,7 +91,7 @@ func newTimeline(l *Look, draw int) *timeline {
 	for i, w := range l.works {
 		for _, a := range w.after {
 			if a.place >= 0 {
-				t.states[a.place].before = append(t.states[a.place].before, i)
+				t.states[a.place].followers = append(t.states[a.place].followers, i)
 			}
 		}
 	}
@@ -100,6 +101,7 @@ func newTimeline(l *Look, draw int) *timeline {
 	return t
 }
 
+// push adds the end of a task of w, which holds an amount until then.
 func (t *timeline) push(w *work, at float64, held sched.Resources) {
 	t.turns++
 	heap.Push(&t.queue, leave{at, t.turns, w, held})
@@ -116,7 +118,7 @@ func (t *timeline) run() {
 		t.now, t.free = next.at, t.free.Add(next.held)
 		s := &t.states[next.of.place]
 		s.done++
-		for _, i := range s.before {
+		for _, i := range s.followers {
 			t.admit(i)
 		}
 		if j := t.jobs[next.of.job]; j.left == 1 {

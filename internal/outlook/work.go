@@ -58,7 +58,7 @@ func newWork(v *sched.View, st *sched.Stage, own []*work) *work {
 	return w
 }
 
-// open returns the tasks that have not ended.
+// open returns how many tasks have not ended.
 func (w *work) open() int { return w.waiting + len(w.ran) }
 
 // expect sets the law of the task times from the estimate of a stage, and from how many of its tasks are done.
@@ -92,6 +92,7 @@ const (
 	factorCount = 2*factorEdge/factorStep + 1
 )
 
+// factor returns the i-th factor of the grid.
 func (w *work) factor(i int) float64 { return math.Exp(w.off * (float64(i)*factorStep - factorEdge)) }
 
 // learn computes how probable each factor is, given that the running tasks have run for as long as they have: by Bayes'

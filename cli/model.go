@@ -484,7 +484,7 @@ func (c *modelCase) predict(p *predict.Profile) (r modelResult, err error) {
 	s := predict.Usual()
 	switch c.form {
 	case "fifo":
-		s = predict.Default()
+		s = predict.Fifo()
 	case "thesis":
 		s = predict.Thesis()
 	}

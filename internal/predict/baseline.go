@@ -7,6 +7,7 @@ type Slotted struct {
 	Slots int
 }
 
+// time returns how long the tasks take on all slots, in seconds, without whole waves.
 func (s Slotted) time() float64 {
 	if s.Tasks == 0 {
 		return 0

@@ -3,8 +3,10 @@
 // of container grants, rebuilt in each iteration, joins the two.
 //
 // The model is that of Glushkova, "MapReduce Performance Models for Hadoop 2.x" (UPC, 2016), which follows Vianna et
-// al. (2013) and Liang and Tripathi (2000). docs/spec/performance-model.md defines every formula. Two presets exist:
-// Default, which is accurate, and Thesis, which is the model as printed.
+// al. (2013) and Liang and Tripathi (2000). docs/spec/performance-model.md defines every formula.
+//
+// There are three forms. Usual, in which running tasks slow each other down on a timeline, is what users get. Fifo
+// has the queueing network of the spec's preset fifo. Thesis is the model as printed.
 //
 // The command "sojourn model" prints what this package computes. Estimators, which learn task times and sizes while
 // jobs run, are in package model.

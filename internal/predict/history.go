@@ -45,6 +45,7 @@ func ReadHistories(path, name string) (jobs []*jobhistory.Job, names map[string]
 // means sums times of equal tasks, in seconds.
 type means struct{ n, time, square, cpu float64 }
 
+// add counts a task, in seconds. Processor time beyond the task's time is left out.
 func (m *means) add(took, cpu float64) {
 	m.n, m.time, m.square, m.cpu = m.n+1, m.time+took, m.square+took*took, m.cpu+min(cpu, took)
 }

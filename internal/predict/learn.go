@@ -347,6 +347,7 @@ func (l *Learned) scale(runs []Run) (e float64) {
 // A Shape says which jobs are predicted: equal ones that are submitted at once.
 type Shape struct{ Maps, Reduces, Nodes, Jobs int }
 
+// shape returns which jobs the run had. They are equal, so that the first one stands for all.
 func (r *Run) shape() Shape {
 	return Shape{len(r.Jobs[0].Tasks[ofMaps]), len(r.Jobs[0].Tasks[ofReduces]), r.Nodes, len(r.Jobs)}
 }

@@ -16,6 +16,7 @@ type Solution struct {
 	Iterations int       // of an iterative solver; 0 for the exact one
 }
 
+// think returns the delay of a class outside the centres, in seconds.
 func (n Network) think(class int) float64 {
 	if n.Think == nil {
 		return 0

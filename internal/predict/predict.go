@@ -34,7 +34,7 @@ type Settings struct {
 
 // Usual are the settings of the prediction that users get: tasks that share, and that vary.
 func Usual() Settings {
-	s := Default()
+	s := Fifo()
 	s.Shared, s.Draws, s.Seed, s.Error = true, 200, 1, usualError
 	return s
 }
@@ -49,14 +49,14 @@ const drawnTasks = 8_000
 // leastDraws are made for any number of tasks.
 const leastDraws = 5
 
-// Default are the settings of the preset fifo (spec 4): a queueing network, and tasks of a kind that do not vary.
-func Default() Settings {
+// Fifo are the settings of the preset fifo (spec 4): a queueing network, and tasks of a kind that do not vary.
+func Fifo() Settings {
 	return Settings{SlowStart: 0.05, RampLimit: 0.5, Copiers: 5, Epsilon: 1e-7, MaxIterations: 60, Window: 20}
 }
 
 // Thesis are the settings of the model as printed.
 func Thesis() Settings {
-	s := Default()
+	s := Fifo()
 	s.Closed, s.Aggregate, s.ByKind, s.ByTree, s.Binary, s.Interleave = true, true, true, true, true, true
 	s.CV, s.Copiers = 1, 0
 	return s

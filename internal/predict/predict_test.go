@@ -451,7 +451,7 @@ func predictSystem(t *testing.T, jobs int, s Settings) *Prediction {
 }
 
 func TestSpec14_10FixedPoint(t *testing.T) {
-	s := Default()
+	s := Fifo()
 	s.Copiers = 1
 	p := predictSystem(t, 1, s)
 	near(t, "c=0", p.Mean, 25.462672433, 1e-10)
@@ -473,7 +473,7 @@ func TestSpec14_10FixedPoint(t *testing.T) {
 	s.CV, s.Tripathi = 1, true
 	near(t, "Tripathi", predictSystem(t, 1, s).Mean, 38.704261893, 1e-9)
 
-	s = Default()
+	s = Fifo()
 	s.Copiers = 1
 	means := map[int]float64{2: 34.552458, 3: 43.607368, 4: 52.102893}
 	for _, want := range [][]float64{{27.179570, 41.925345}, {27.193031, 46.829211, 56.799862},
@@ -507,7 +507,7 @@ func after(t *testing.T, sweeps, jobs int, s Settings) *Prediction {
 }
 
 func TestSpec14_10Iterations(t *testing.T) {
-	s := Default()
+	s := Fifo()
 	s.Copiers = 1
 	for _, row := range []struct {
 		sweeps                 int
@@ -632,7 +632,7 @@ func randomSystem(r *rand.Rand) (Cluster, []Job) {
 func TestSpec14_15Properties(t *testing.T) {
 	for seed := range uint64(300) {
 		c, jobs := randomSystem(rand.New(rand.NewPCG(seed, 1)))
-		s := Default()
+		s := Fifo()
 		s.Interleave, s.Copiers = seed%2 == 0, int(seed%4)
 		p, err := Predict(c, jobs, s)
 		if err != nil {
@@ -824,12 +824,12 @@ func TestPredictRefuses(t *testing.T) {
 	} {
 		c, j := c, jobs[0]
 		change(&c, &j)
-		if _, err := Predict(c, []Job{j}, Default()); err == nil {
+		if _, err := Predict(c, []Job{j}, Fifo()); err == nil {
 			t.Errorf("%s is not refused", what)
 		}
 	}
 	jobs[0].ReduceSize = []float64{3}
-	if _, err := Predict(c, jobs, Default()); !errors.Is(err, ErrUnschedulable) {
+	if _, err := Predict(c, jobs, Fifo()); !errors.Is(err, ErrUnschedulable) {
 		t.Errorf("a container larger than each node: %v", err)
 	}
 }
@@ -840,7 +840,7 @@ func TestQuantilesOfPrediction(t *testing.T) {
 	width := 0.0
 	for _, cv := range []float64{0, 0.2, 0.5, 1} {
 		jobs[0].CV = cv
-		p, err := Predict(c, jobs, Default())
+		p, err := Predict(c, jobs, Fifo())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -899,7 +899,7 @@ func TestDrawnTimelines(t *testing.T) {
 // Jobs without tasks or without time end at once and divide by nothing.
 func TestPredictNothing(t *testing.T) {
 	c, jobs := system(1)
-	for _, s := range []Settings{Default(), Thesis()} {
+	for _, s := range []Settings{Fifo(), Thesis()} {
 		empty := jobs[0]
 		empty.Maps, empty.Reduces = 0, 0
 		idle := jobs[0]
@@ -931,7 +931,7 @@ func BenchmarkPredict(b *testing.B) {
 		for _, form := range []struct {
 			name string
 			set  Settings
-		}{{"usual", Usual()}, {"fifo", Default()}} {
+		}{{"usual", Usual()}, {"fifo", Fifo()}} {
 			name := fmt.Sprintf("%s/maps=%d/reduces=%d/jobs=%d", form.name, size.maps, size.reduces, size.jobs)
 			b.Run(name, func(b *testing.B) {
 				before := used(b)

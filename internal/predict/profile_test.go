@@ -41,7 +41,7 @@ func TestReadProfile(t *testing.T) {
 		t.Errorf("%+v of %+v", c, j)
 	}
 	// The small system of spec 14.10, but for the reduce's container, which fills a node here.
-	s := Default()
+	s := Fifo()
 	s.Copiers = 1
 	out, err := Predict(c, []Job{j}, s)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestProfileOnOtherCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Predict(c, []Job{j}, Default()); !errors.Is(err, ErrUnschedulable) {
+	if _, err := Predict(c, []Job{j}, Fifo()); !errors.Is(err, ErrUnschedulable) {
 		t.Error(err)
 	}
 }
@@ -148,7 +148,7 @@ func FuzzReadProfile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if out, err := Predict(c, []Job{j}, Default()); err == nil && !(out.Mean >= 0) {
+		if out, err := Predict(c, []Job{j}, Fifo()); err == nil && !(out.Mean >= 0) {
 			t.Errorf("predicted %v s of %q", out.Mean, text)
 		}
 	})

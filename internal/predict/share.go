@@ -56,6 +56,7 @@ type piece struct {
 	line      *Interval // nil: of a master
 }
 
+// A pieceKind says what a piece is: the start of a master, or a kind of subtask.
 type pieceKind uint8
 
 const (

@@ -15,6 +15,7 @@ type node struct {
 	children []*node
 }
 
+// A nodeKind says what a node of a tree is.
 type nodeKind uint8
 
 const (

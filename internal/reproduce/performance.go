@@ -356,7 +356,7 @@ func (c gridCell) predict(name string) (float64, error) {
 	s := predict.Usual()
 	switch name {
 	case "equal tasks":
-		s = predict.Default()
+		s = predict.Fifo()
 	case "fork/join as printed", "Tripathi as printed":
 		s = predict.Thesis()
 		s.Tripathi = name == "Tripathi as printed"

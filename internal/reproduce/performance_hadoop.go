@@ -144,7 +144,7 @@ var realModels = func() (list []realModel) {
 	return []realModel{
 		{name: defaultModel, form: predict.Usual},
 		{name: smallModel, form: predict.Usual, small: true},
-		{name: "queueing network", form: predict.Default},
+		{name: "queueing network", form: predict.Fifo},
 		{name: "demands as observed", form: predict.Usual, without: predict.WithoutFit},
 		{name: "demands as counted", form: predict.Usual, without: predict.WithoutFit | predict.WithoutService},
 		{name: "masters take no processor", form: predict.Usual, without: predict.WithoutMasters},

@@ -62,6 +62,7 @@ type goalLane struct{ planned, late sched.Tournament }
 // A goalQueue is a heap of stages by the goals that they had when they were added.
 type goalQueue []goalEntry
 
+// A goalEntry is a stage in a goalQueue. It is out of date if the stage has another goal by now.
 type goalEntry struct {
 	goal   sched.Time
 	id     sched.StageID

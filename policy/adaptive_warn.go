@@ -205,6 +205,7 @@ func (l *lineup) giveUp(p *sched.Plan, lists []rivals) {
 	l.waits.Sync(p)
 }
 
+// demandsOf returns the work of rivals, by their places in the list.
 func demandsOf(list []rival) []goals.Demand {
 	demands := make([]goals.Demand, len(list))
 	for i := range list {

@@ -19,6 +19,7 @@ func newBySize(a Args, what string, of func(*sizes, *sched.Job) float64) *bySize
 	return s
 }
 
+// rank returns the key of st: by the size of its job, once the size of its tasks is known.
 func (s *bySize) rank(_ *sched.View, st *sched.Stage, more int32) sched.Key {
 	if !s.known(st) {
 		return s.unknown(st, s.attempts(st, more))

@@ -79,6 +79,7 @@ type heapID struct {
 	keeps bool // nodes are reserved for them: each stage must be looked at
 }
 
+// A stageHeap is the stages of an Index that find room under the same conditions, the first one on top.
 type stageHeap struct {
 	id      heapID
 	entries []entry  // 4-ary heap
@@ -374,6 +375,7 @@ func (x *Index) FirstIn(group int, class ClassID) *Stage {
 	return x.firstOf(group, fitting{class: class})
 }
 
+// firstOf is First within a group, for tasks that are launched as how says.
 func (x *Index) firstOf(group int, how fitting) *Stage {
 	if t := &x.view.cluster.ledger.shapes; how.shape == 0 && t.kept == 0 && !t.room() {
 		return nil
@@ -422,6 +424,7 @@ func (x *Index) better(best *entry, h *stageHeap, how fitting) *entry {
 	return &h.entries[0]
 }
 
+// stage returns the stage of an entry; nil: there is none.
 func (x *Index) stage(e *entry) *Stage {
 	if e == nil {
 		return nil

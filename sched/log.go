@@ -23,6 +23,7 @@ func (l *changeLog) trim(stages int) {
 	}
 }
 
+// end returns how many entries the log has had so far.
 func (l *changeLog) end() int64 { return l.base + int64(len(l.slots)) }
 
 // touch marks st as changed, so that every index sorts it again.

@@ -172,6 +172,7 @@ type attemptList struct {
 	paused Time // sum over the suspended attempts of the time for which they have run
 }
 
+// weightOr1 returns a weight of a spec, where zero means 1.
 func weightOr1(w float64) float64 {
 	if w == 0 {
 		return 1

@@ -30,6 +30,7 @@ type shapes struct {
 	kept   int // nodes reserved, whose room is in no set
 }
 
+// intern returns the ID of a vector, a new one if the vector was never seen. IDs are never used again.
 func (t *shapes) intern(r Resources) ShapeID {
 	if id, ok := t.byAmt[r]; ok {
 		return id

@@ -194,6 +194,7 @@ func slotSet(lists ...[]int32) map[int32]bool {
 	return set
 }
 
+// saveQueues copies all queues into the state.
 func (s *State) saveQueues(t *queueTable) {
 	paths := map[QueueID]string{}
 	for path, id := range t.byPath {
@@ -256,6 +257,7 @@ func (st *Stage) save() SavedStage {
 	return s
 }
 
+// saveAttempt returns the state of attempt a. A twin that has ended, or whose row has another attempt, is left out.
 func saveAttempt(c *cluster, a *Attempt) SavedAttempt {
 	s := SavedAttempt{
 		ID: a.ID, Stage: a.Stage.slot, Twin: -1, Node: a.Node, Class: a.Class, Task: a.Task, Start: a.Start,

@@ -238,6 +238,7 @@ type places struct {
 	pairs          []keyedTask // scratch
 }
 
+// A keyedTask is a task and a node or a rack that has a copy of its input.
 type keyedTask struct{ key, task int32 }
 
 // tasksBy is lists of tasks by a key, kept in one array and found through a hash table of keys.

@@ -54,6 +54,7 @@ func at(sorted []wish, id int32) *wish {
 // free.
 func (w *wishes) free(st *Stage) bool { return st.only == nil && st.Pending > w.listed }
 
+// level returns how near its input the nearest waiting task of st would be on n.
 func (w *wishes) level(st *Stage, n *Node) Locality {
 	switch {
 	case at(w.nodes, int32(n.ID)) != nil || w.free(st):

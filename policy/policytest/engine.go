@@ -118,6 +118,7 @@ type try struct {
 // Run runs a setup under a policy to its end. An error says what kept it from ending.
 func Run(s Setup, p sched.Policy) (Result, error) { return run(s, p, knobs{}) }
 
+// run is Run, disturbed as k says.
 func run(s Setup, p sched.Policy, k knobs) (Result, error) {
 	e := &engine{Setup: s, knobs: k, tries: map[sched.AttemptID]*try{}, nth: map[Try]int{}, left: len(s.Jobs)}
 	e.result.Ends = map[*sched.JobSpec]Ended{}
@@ -361,6 +362,7 @@ func (e *engine) fed(st *sched.Stage) bool {
 	return true
 }
 
+// run lets an attempt go on whose input is there, and plans its end.
 func (e *engine) run(now sched.Time, id sched.AttemptID, t *try) {
 	t.ends = now + t.take
 	e.push(t.ends, due{event: sched.Event{Kind: sched.AttemptDone, Outcome: t.outcome, Attempt: id}})

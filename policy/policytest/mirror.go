@@ -52,6 +52,7 @@ func (r *replay) Decide(p *sched.Plan) {
 	}
 }
 
+// do asks for an action again, and reports whether the core took it.
 func (r *replay) do(p *sched.Plan, a sched.Action) bool {
 	attempt, st := p.Attempt(a.Attempt), p.Stage(a.Stage)
 	switch a.Kind {

@@ -94,6 +94,7 @@ type stageTruth struct {
 	failAfter sched.Time // on such a node
 }
 
+// do carries out one directive of a scenario file, and returns what it prints.
 func (s *scenario) do(cmd, input string) (string, error) {
 	lines := strings.FieldsFunc(input, func(c rune) bool { return c == '\n' })
 	switch cmd {
@@ -112,6 +113,7 @@ func (s *scenario) do(cmd, input string) (string, error) {
 	return "", fmt.Errorf("%q: a scenario knows cluster, jobs and run", cmd)
 }
 
+// each calls do for all lines, until one is wrong.
 func each(lines []string, do func(string) error) error {
 	for _, l := range lines {
 		if err := do(l); err != nil {

@@ -53,6 +53,7 @@ var claimChecks = map[policy.Claim]func(*watch, *sched.Plan) string{
 	policy.InOrder:        (*watch).outOfOrder,
 }
 
+// idleRoom checks WorkConserving: no stage waits that has room.
 func (w *watch) idleRoom(p *sched.Plan) string {
 	for j := range p.Jobs() {
 		for _, st := range j.Stages {
@@ -67,6 +68,7 @@ func (w *watch) idleRoom(p *sched.Plan) string {
 	return ""
 }
 
+// tookBack checks NonPreemptive: the policy chose neither a Kill nor a Suspend.
 func (w *watch) tookBack(*sched.Plan) string {
 	for _, a := range w.chosen {
 		if a.Kind == sched.Kill || a.Kind == sched.Suspend {
@@ -76,6 +78,7 @@ func (w *watch) tookBack(*sched.Plan) string {
 	return ""
 }
 
+// outOfOrder checks InOrder: no job that is more urgent, or as urgent and older, could have used the room of a launch.
 func (w *watch) outOfOrder(p *sched.Plan) string {
 	for _, a := range w.chosen {
 		if a.Kind != sched.Launch {

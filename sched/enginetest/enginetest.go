@@ -89,6 +89,7 @@ type policy struct {
 	met    bool              // meddle was called
 }
 
+// Decide meddles with what was launched in the last Step, and launches what has room.
 func (f *policy) Decide(p *sched.Plan) {
 	for _, id := range f.fresh {
 		if a := p.Attempt(id); a != nil && id.Serial()%3 == 0 && a.State == sched.Running && !f.watch.over(id) {
@@ -150,12 +151,14 @@ type watch struct {
 // Attach makes the watch see the cluster.
 func (w *watch) Attach(v *sched.View) { w.view = v }
 
+// say notes what is wrong; at most ten findings are kept.
 func (w *watch) say(now sched.Time, format string, args ...any) {
 	if len(w.wrong) < 10 {
 		w.wrong = append(w.wrong, fmt.Sprintf("at %v: ", now)+fmt.Sprintf(format, args...))
 	}
 }
 
+// over reports whether an attempt has ended, or was never launched.
 func (w *watch) over(id sched.AttemptID) bool { return w.attempts[id] == nil || w.attempts[id].over }
 
 // Record checks one Step.

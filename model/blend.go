@@ -131,8 +131,10 @@ type Line struct {
 	Times, Sum      float64 // number of all times, and their sum
 }
 
+// addTime adds a time in seconds. By itself it is for a task whose bytes are not known.
 func (l *Line) addTime(y float64) { l.Times, l.Sum = l.Times+1, l.Sum+y }
 
+// add adds the time y, in seconds, of a task of x bytes.
 func (l *Line) add(x, y float64) {
 	l.addTime(y)
 	l.N, l.X, l.Y, l.XX, l.XY = l.N+1, l.X+x, l.Y+y, l.XX+x*x, l.XY+x*y

@@ -24,6 +24,7 @@ type Timetable struct {
 	period sched.Time // zero: the last step lasts for ever
 }
 
+// A step is the part of a node that is left from an instant on.
 type step struct {
 	from sched.Time // since the run began
 	part float64    // in [0, 1]

@@ -254,6 +254,7 @@ func (j *journal) add(e entry) error {
 	return err
 }
 
+// close closes the file of the journal. A second call does nothing.
 func (j *journal) close() error {
 	err := j.file.Close()
 	if errors.Is(err, fs.ErrClosed) {

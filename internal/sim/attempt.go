@@ -21,6 +21,7 @@ type attempt struct {
 	outcome sched.Outcome // how it will end, unless it is killed
 }
 
+// A state says what an attempt does.
 type state uint8
 
 const (
@@ -50,6 +51,7 @@ type job struct {
 	supply
 }
 
+// A taskID names a task in its job: the index of its stage, from 0, and its number there, from 1.
 type taskID struct{ stage, task int32 }
 
 // An alike says that the first tasks of a stage all take the same time.

@@ -34,6 +34,7 @@ const (
 	digits    = 64 / digitBits
 )
 
+// An item is something that is due, or a free row.
 type item struct {
 	at   sched.Time
 	what uint64 // never zero while it is due

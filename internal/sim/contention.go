@@ -75,6 +75,7 @@ func (c *contention) leave(r *attempt) float64 {
 	return c.node(r).factor
 }
 
+// change adds what an attempt uses to the crowd of its node (sign 1), or takes it off (sign -1).
 func (c *contention) change(r *attempt, by *amount, sign float64) {
 	n := c.node(r)
 	for k := range by {

@@ -353,12 +353,14 @@ func (e *engine) resume(id sched.AttemptID) {
 	e.tasks.resume(id)
 }
 
+// resize reports at once that an attempt holds another shape.
 func (e *engine) resize(id sched.AttemptID, _ sched.ShapeID) {
 	e.evs = append(e.evs, sched.Event{Kind: sched.AttemptResized, Attempt: id})
 }
 
 func (e *engine) probe(job sched.JobID) { e.probes.submit(e.core.Job(job)) }
 
+// wakeAt notes when the core wants a Step; zero: it does not need one.
 func (e *engine) wakeAt(at sched.Time) {
 	if e.wake = at; at == 0 {
 		e.wake = sched.Never

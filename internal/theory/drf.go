@@ -85,12 +85,14 @@ func (f *filling) serve(user int32) {
 	}
 }
 
+// add adds what user i takes per level to the rates (sign 1), or takes it off (sign -1).
 func (f *filling) add(i int, sign float64) {
 	for k, need := range f.users[i].Task {
 		f.rate[k] += sign * f.speed[i] * need
 	}
 }
 
+// stop ends the growth of user i at a number of tasks.
 func (f *filling) stop(i int, tasks float64) {
 	f.add(i, -1)
 	f.tasks[i] = tasks

@@ -65,6 +65,7 @@ func (s *practical) step(now, until float64) (float64, int32) {
 	return t, quiet
 }
 
+// A fluidEvent says what happens next to two servers, the real one and the virtual one.
 type fluidEvent uint8
 
 const (

@@ -11,6 +11,7 @@ type uncertain struct {
 	done    int
 }
 
+// An uncertainJob is a job, and the age until which it has its present rank. All are in seconds of the server.
 type uncertainJob struct{ size, estimate, until float64 }
 
 // newUncertain begins with what is believed already.

@@ -9,6 +9,7 @@ type attained struct {
 	heap   []leftist // by seq
 }
 
+// A group is the jobs that have received the same service.
 type group struct {
 	service float64 // received by each member
 	count   int32

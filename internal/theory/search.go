@@ -20,6 +20,7 @@ func (g Goal) Of(r Result) float64 {
 // may differ by rounding, and that must not decide between orders.
 const gain = 1e-9
 
+// better reports whether a is lower than b by more than rounding explains.
 func better(a, b float64) bool { return a < b-gain*b }
 
 // LocalSearch bounds and seeds ImproveTail.

@@ -86,6 +86,7 @@ type stageSim struct {
 	busy   batches
 }
 
+// run simulates one stage of all jobs, and sets in.ended.
 func (s *stageSim) run(in stageInput, tasks func(job int) (count int, time float64)) {
 	s.coming = append(s.coming[:0], in.order...)
 	for place, i := range in.order {

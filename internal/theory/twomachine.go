@@ -60,6 +60,7 @@ func AnyOrderBound(flows []Flow) Interval {
 	return Interval{Low: low, High: worst + longestMap + longestReduce, Safe: worst + longestMap + 2*longestReduce}
 }
 
+// longest returns the longest map and the longest reduce of all jobs.
 func longest(flows []Flow) (longestMap, longestReduce float64) {
 	for _, f := range flows {
 		longestMap = max(longestMap, f.LongestMap)

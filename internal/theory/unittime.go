@@ -31,6 +31,7 @@ func Held(units, nanoseconds int64) UnitTime {
 	return u
 }
 
+// magnitude returns the absolute value of x, also of the least int64.
 func magnitude(x int64) uint64 {
 	if x < 0 {
 		return -uint64(x)

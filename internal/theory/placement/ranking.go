@@ -60,6 +60,7 @@ func (r *ranking) rank(s *State, job int) {
 	}
 }
 
+// push adds a job, which is not there, to the heap of its demand.
 func (r *ranking) push(jobs []Job, job int) {
 	h := &r.shapes[r.shape[job]]
 	h.heap = append(h.heap, int32(job))
@@ -67,6 +68,7 @@ func (r *ranking) push(jobs []Job, job int) {
 	r.fix(jobs, job)
 }
 
+// remove takes a job out of the heap of its demand.
 func (r *ranking) remove(jobs []Job, job int) {
 	h := &r.shapes[r.shape[job]]
 	at, last := r.place[job]-1, len(h.heap)-1

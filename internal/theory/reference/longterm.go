@@ -110,6 +110,7 @@ func (t *LongTermTree) spans(n *LongTermNode) (list []TaskSpan) {
 	return list
 }
 
+// each calls do for n and all elements below it.
 func (t *LongTermTree) each(n *LongTermNode, do func(*LongTermNode)) {
 	do(n)
 	for _, b := range n.below {
@@ -200,6 +201,7 @@ func (t *LongTermTree) wants(n *LongTermNode, free float64) bool {
 	return false
 }
 
+// mayGrow reports whether n may hold more by so many units.
 func (t *LongTermTree) mayGrow(n *LongTermNode, by float64) bool {
 	return n.Max == 0 || t.held(n)+by <= n.Max
 }

@@ -120,9 +120,9 @@ func (c *cluster) apply(e *Event) {
 		c.nodeJoined(e.Node, e.Body.(*NodeSpec))
 	case NodeReported:
 		spec, _ := e.Body.(*NodeSpec)
-		c.nodeReported(c.view.Node(e.Node), spec)
+		c.nodeReported(nodeOf(c.view, e), spec)
 	case NodeLost:
-		c.nodeLost(c.view.Node(e.Node))
+		c.nodeLost(nodeOf(c.view, e))
 	case AttemptSuspended:
 		if a := c.view.Attempt(e.Attempt); a != nil && a.State == Suspending {
 			c.suspended(a)
@@ -162,9 +162,17 @@ func (c *cluster) apply(e *Event) {
 	case AttemptFound:
 		e.Attempt = 0
 		if j := c.view.Job(e.Job); j != nil && !j.Ended {
-			e.Attempt = c.found(j, c.view.Node(e.Node), e.Body.(*Found))
+			e.Attempt = c.found(j, nodeOf(c.view, e), e.Body.(*Found))
 		}
 	}
+}
+
+// nodeOf returns the node of an event. It panics with a Breach if no such node has joined.
+func nodeOf(v *View, e *Event) *Node {
+	if e.Node <= 0 || int(e.Node) > len(v.Nodes) {
+		breach("%v of node %d, and %d have joined", e.Kind, e.Node, len(v.Nodes))
+	}
+	return v.Node(e.Node)
 }
 
 // Nodes.

@@ -19,3 +19,27 @@ func TestMROrder41(t *testing.T) {
 		}
 	}
 }
+
+// An event of a node that never joined breaks the contract of engines, and the panic says so.
+func TestEventsOfUnknownNodes(t *testing.T) {
+	for _, e := range []Event{
+		{Kind: NodeReported, Node: 2},
+		{Kind: NodeLost, Node: 2},
+		{Kind: NodeLost},
+		{Kind: AttemptFound, Job: 1, Node: 2, Body: &Found{}},
+	} {
+		c := New(Config{})
+		c.Step(0, []Event{
+			{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(1, 0)}},
+			{Kind: JobSubmitted, Job: 1, Body: mapReduce(0, 1, sec, 0, 0)},
+		})
+		func() {
+			defer func() {
+				if _, ok := recover().(Breach); !ok {
+					t.Errorf("%v of node %d is no breach", e.Kind, e.Node)
+				}
+			}()
+			c.Step(sec, []Event{e})
+		}()
+	}
+}

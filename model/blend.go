@@ -25,10 +25,12 @@ func newBlend(a Args) sched.Estimator {
 }
 
 // Blend estimates a stage before its first task has run, and again after each: a weighted mean of what other jobs say
-// and of what the stage's own tasks took. Other jobs say the mean of past tasks of jobs like it, as History knows them.
-// Of a job that never ran it is what a straight line through the tasks of all jobs of its type and kind of stage says
-// for the bytes of its tasks, or of all types where its own is new. That counts for Weight tasks of the stage beside
-// those that have ended. So each task that ends moves the estimate, and no early task is all that is known.
+// and of what the stage's own tasks took.
+//
+// Other jobs say the mean of past tasks of jobs like it, as History knows them. For a job that never ran, a straight
+// line through the tasks of all jobs of its type and kind of stage gives a time for the bytes of its tasks; for a new
+// type, the line of all types does. What other jobs say counts for Weight tasks of the stage beside those that have
+// ended. So each task that ends moves the estimate, and no early task is all that is known.
 type Blend struct {
 	Like   History
 	Others map[string]Line // time of a task by its bytes: by type and kind, and by kind alone

@@ -14,9 +14,10 @@ import (
 // mostNamed is how many jobs a note names at most.
 const mostNamed = 5
 
-// warnings make notes when the goals of jobs cannot all be met. They look at all goals when a job is submitted, if the
-// estimator knows its tasks; when the first task of a stage has finished; when nodes join or are lost; and when nodes
-// together have come to offer more or less by one part in fewGoals. There is at most one note about each job.
+// warnings make notes when the goals of jobs cannot all be met. They look at all goals when a job is submitted or
+// changes; when the first task of a stage has finished; when nodes join or are lost; and when nodes together have come
+// to offer more or less by one part in fewGoals. With shortage=fewest they also look when a master asks for more tasks
+// than ever before. There is at most one note about each job.
 //
 // A look costs O(n log n) for n stages. With more than fewGoals jobs, the next look waits for so many events that it
 // costs O(log n) for each of them. Changes of what nodes offer do not wait.

@@ -227,9 +227,9 @@ func (o *jobOrder) window(p *sched.Plan, st *sched.Stage) int {
 	return theory.CheckedJobs(o.checked, p.LiveJobs())
 }
 
-// before reports whether the job of stage b comes so early that its second attempts are not checked against the job at
-// place mine, which is in the given queue: the jobs checked for b end before that place, or are all in another queue.
-// It returns false if the job of b has no place, or a place from mine on.
+// before reports whether second attempts of stage b need not be checked against the job at place mine, which is in the
+// given queue: the job of b comes earlier, and the jobs that are checked for it end before that place, or are all in
+// another queue. It returns false if the job of b has no place, or a place from mine on.
 func (o *jobOrder) before(p *sched.Plan, b *sched.Stage, mine int, queue sched.QueueID) bool {
 	at := o.Lists[sideOfSlots(kindOf(b))].turn(b.Job)
 	switch {

@@ -1,8 +1,8 @@
 package predict
 
-// forkJoin returns the time of a tree by the fork/join estimator, and the part of it that chance stretches (spec
-// 9.1): a parallel node of k children takes its longest child and c·(H_k − 1) of the random part of the largest one.
-// c is the coefficient of variation of tasks: 1 is the thesis, 0 gives the span of the timeline.
+// forkJoin returns the time of a tree by the fork/join estimator, and the part of it that chance stretches (spec 9.1).
+// A parallel node of k children takes the time of its longest child, and c·(H_k − 1) times the largest random part of a
+// child. c is the coefficient of variation of tasks: 1 is the thesis, 0 gives the span of the timeline.
 func (n *node) forkJoin(response []float64, c float64) (total, random float64) {
 	switch n.kind {
 	case leaf:
@@ -27,9 +27,9 @@ func (n *node) forkJoin(response []float64, c float64) (total, random float64) {
 	return total + f*random, (1 + f) * random
 }
 
-// moments returns mean and variance of a binary tree's time by Tripathi's estimator (spec 9.2): times of a series add
-// up; of two parallel children each is fitted to a law, and the larger of two such times counts. cv is the
-// coefficient of variation of a task. What it finds for inner nodes goes to known, unless that is nil.
+// moments returns mean and variance of a binary tree's time by Tripathi's estimator (spec 9.2). Times of a series add
+// up. Of two parallel children, each is fitted to a law, and the larger of two such times counts. cv is the coefficient
+// of variation of a task. The moments of inner nodes go to known, unless that is nil.
 func (n *node) moments(response []float64, cv float64, known map[*node]Moments) (m Moments) {
 	switch n.kind {
 	case leaf:

@@ -158,8 +158,8 @@ func (m *machines) joining(n *node) *sched.NodeSpec {
 }
 
 // plan adds the incidents of the script to the queue. It returns an error if the script names a node that does not
-// exist, an instant before the run, amounts below zero, or two incidents of a node at one instant that say that it
-// comes or goes, or what it offers.
+// exist, an instant before the run, or an amount below zero. It also returns one if a node comes or goes twice at one
+// instant, or is said twice at one instant what it offers.
 func (m *machines) plan() error {
 	for i, x := range m.script {
 		if x.Node < 1 || int(x.Node) > len(m.list) {

@@ -13,9 +13,10 @@ import (
 // best one seen, never worse than start.
 //
 // Steps of search bounds how many beginnings are looked at, at O(n log n) each for n jobs; its Seed is not used. The
-// bounds hold whatever the other jobs' order: maps do not depend on jobs behind, so those of a beginning run as they
-// will; the map slots have no more to give to the others than what is left, in whichever order these end; and no job is
-// complete before its reduces had all reduce slots for themselves.
+// bounds hold whatever the order of the other jobs is, for three reasons. Maps do not depend on the jobs behind, so the
+// maps of a beginning run at the same instants in all its orders. The map slots give the other jobs only what the
+// beginning leaves, in whichever order these jobs end. And no job is complete before its reduces could be, had they all
+// reduce slots.
 func (s *SlotSim) BranchBound(start []int, fixed int, search LocalSearch) (order []int, r Result, complete bool) {
 	b := newBranching(s, start, search)
 	for depth, i := range start[:fixed] {

@@ -2,8 +2,8 @@ package theory
 
 import "math"
 
-// shared is a line served by generalised processor sharing. Its level rises at rate 1/(sum of weights), so a job that
-// joins at level V with size s and weight w is done at level V + s/w whatever happens in between: one heap of fixed
+// shared is a line served by generalised processor sharing. Its level rises at rate 1 ÷ (sum of weights). So a job that
+// joins at level V with size s and weight w is done at level V + s/w, whatever happens in between. One heap of fixed
 // tags replaces the update of every job at every event (the virtual time of Parekh and Gallager, 1993).
 type shared struct {
 	queue

@@ -169,11 +169,11 @@ func Apportion(total int64, weights []int64) []int64 {
 	return parts
 }
 
-// Loans says what each user lends and borrows when users hold held of an amount and share of it is theirs, in units.
-// What a user does not use of its share and others use is lent; what it uses above its share, and others do not, is
-// borrowed. Σ lent = Σ borrowed = the smaller of all that is unused and all that is used above shares, exactly; each
-// side is divided in proportion by Apportion. Where capacity has just shrunk below use, what is used above all shares
-// together is no one's loan.
+// Loans says what each user lends and borrows when users hold held of an amount and share of it is theirs, in units. A
+// user lends what it does not use of its share, as far as others use it. It borrows what it uses above its share, as
+// far as others do not use theirs. Both sums are equal, exactly: the smaller of all that is unused and of all that is
+// used above shares. Apportion divides each side in proportion. Where capacity has just shrunk below use, what is used
+// above all shares together is no one's loan.
 func Loans(share, held []int64) (lent, borrowed []int64) {
 	spare, over := make([]int64, len(share)), make([]int64, len(share))
 	var allSpare, allOver int64

@@ -6,8 +6,8 @@ import (
 )
 
 // SlotSim runs MapReduce jobs task by task on fixed slots, in FIFO order: the simulator that MROrder calls HSim (Tang,
-// PhD thesis, chapter 3). A free map slot takes the next map of the first job in the order that has one; a job's
-// reduces become eligible when all its maps are done (full barrier); a free reduce slot takes the next reduce of the
+// PhD thesis, chapter 3). A free map slot takes the next map of the first job in the order that has one. The reduces of
+// a job become eligible when all its maps are done (full barrier). A free reduce slot takes the next reduce of the
 // first eligible job, so that a later job may overtake. Whatever ends at an instant ends before anything starts at it.
 // A job without reduces is complete when its maps are.
 //

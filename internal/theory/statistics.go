@@ -28,9 +28,9 @@ func JainIndex(values []float64) float64 {
 	return sum * sum / (float64(len(values)) * squares)
 }
 
-// Slowdowns returns sojourn ÷ base of each job, jobs with a base of zero left out: with the sojourn times alone on the
-// empty cluster as base the common slowdown, with those of the same jobs under fair sharing the fair slowdown (FSPY,
-// IV). Both slices are in the same order of jobs.
+// Slowdowns returns sojourn ÷ base of each job, jobs with a base of zero left out. With the sojourn times alone on the
+// empty cluster as base, that is the usual slowdown; with those of the same jobs under fair sharing, the fair slowdown
+// (FSPY, IV). Both slices are in the same order of jobs.
 func Slowdowns(sojourns, base []float64) []float64 {
 	list := make([]float64, 0, len(sojourns))
 	for i, s := range sojourns {

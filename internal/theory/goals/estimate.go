@@ -66,10 +66,10 @@ func Waves(tasks, slots int) int {
 	return (tasks + slots - 1) / slots
 }
 
-// Factor returns s(d, l), by how much more slots a stage needs than was planned, if an error is noticed when a part d
-// of the distance to the goal is left, and a task takes a part l of the whole distance: the number of whole waves
-// that the plan had, ÷ the number that are left (2.7). Both parts are in percent, above 0. It returns false where no
-// wave is left.
+// Factor returns s(d, l) (2.7): how many times as many slots as planned a stage needs if an error is noticed late. d is
+// the part of the distance to the goal that is left then, and l the part of the whole distance that a task takes, both
+// in percent, above 0. The result is the number of whole waves that the plan had, divided by the number that are left.
+// Factor returns false where no wave is left.
 func Factor(d, l int) (float64, bool) {
 	if d/l == 0 {
 		return 0, false

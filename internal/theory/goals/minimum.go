@@ -47,9 +47,9 @@ type Law struct {
 	Samples      int
 }
 
-// Quantile returns the Part of a number of tasks that is not exceeded with a confidence in (0, 1): of the mean of the
-// tasks, whose variance is that of the tasks ÷ their number and that of the estimate, and of one task as the longest.
-// Both are taken to be normal.
+// Quantile returns the Part of a number of tasks that is not exceeded with a confidence in (0, 1). Its Mean is a
+// quantile of the mean of the tasks, whose variance is that of one task ÷ their number, plus that of the estimate. Its
+// Longest is a quantile of one task. Both are taken to be normal.
 func (l Law) Quantile(tasks int, confidence float64) Part {
 	z := math.Sqrt2 * math.Erfinv(2*confidence-1)
 	return Part{tasks, max(0, l.Mean+z*l.Spread(tasks)), max(0, l.Mean+z*l.StdDev)}

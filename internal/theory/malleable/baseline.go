@@ -1,8 +1,8 @@
 package malleable
 
-// Fair returns when the jobs complete if slots beyond the minima are shared by a waterline, which every job's arrival
-// and completion sets anew: a job has min(Max, max(Min, λ)) slots, and λ is such that these are all slots, or all
-// maxima (FLEX 1, the allocation layer of Hadoop's fair scheduler). Slots are divisible, or whole: then one at a time
+// Fair returns when the jobs complete if slots beyond the minima are shared by a waterline (FLEX 1, the allocation
+// layer of Hadoop's fair scheduler). A job has min(Max, max(Min, λ)) slots. The level λ is such that these are all
+// slots, or all maxima; it changes when a job arrives or completes. Slots are divisible, or whole: then one at a time
 // goes to the job that has fewest, of equals to the first. O(n²) for n jobs, and the number of slots for each where
 // they are whole.
 func Fair(p *Problem, whole bool) Schedule {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Bound returns a value that the objective of no schedule falls below, in whatever way slots are divided: the larger
-// of what the jobs cost with their maxima from the start, and of what they cost in the best order of one machine as
-// fast as all slots (exact for lines, for one due date each of equal weight, and for the largest penalty; looser for
-// others). O(n log n), O(n²) for the largest penalty.
+// Bound returns a value that the objective of no schedule falls below, in whatever way slots are divided. It is the
+// larger of two values: what the jobs cost if each has its maximum from the start, and what they cost in the best order
+// of one machine as fast as all slots. The second is exact for lines, for one due date each of equal weight, and for
+// the largest penalty; for others it is looser. O(n log n), O(n²) for the largest penalty.
 func (p *Problem) Bound() float64 {
 	all := make([]int, len(p.Jobs))
 	for i := range all {

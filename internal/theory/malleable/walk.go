@@ -8,9 +8,9 @@ import (
 
 // walkOrders goes through all orders of few jobs, puts a better one into s, and reports whether effort sufficed. It is
 // a depth-first walk over beginnings. When the jobs of a beginning complete does not depend on the order of the others,
-// and no other job completes earlier behind a beginning than right behind it. So what the jobs of a beginning cost,
-// and what each of the others costs at least, is known, and a beginning is given up when none of its orders can be
-// better than the best so far, or when another order of the same jobs left the same room at no higher cost.
+// and no other job completes earlier behind a beginning than right behind it. So it is known what the jobs of a
+// beginning cost, and what each of the others costs at least. A beginning is given up in two cases: none of its orders
+// can be better than the best so far, or another order of the same jobs left the same room at no higher cost.
 func walkOrders(p *Problem, s *Solution, effort int) bool {
 	w := &walk{of: p, effort: effort, best: s, seen: map[string]float64{}, room: make([]room, len(p.Jobs)+1),
 		horizon: p.Start + p.work()}

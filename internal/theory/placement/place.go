@@ -3,9 +3,10 @@ package placement
 import "slices"
 
 // PlaceReduces places reduces of all jobs in their order (step 1 of algorithm 1), and the maps of jobs that are Alone.
-// Those of a job go to the nodes with the fewest reduces, then to those with the fewest of its own, at most one on each
-// node in a pass, and pass after pass until all are placed or a pass has placed none. It costs O(nodes) for each pass
-// of a job that lacks reduces, and nothing for jobs whose reduces use what another job found no room for.
+// It goes over the nodes in passes, and places at most one task of a job on each node in a pass. Nodes with the fewest
+// reduces come first, of equals those with the fewest of the job. Passes end when all tasks of the job are placed, or
+// when a pass has placed none. PlaceReduces costs O(nodes) for each pass of a job that lacks reduces, and nothing for
+// jobs whose reduces use what another job found no room for.
 func (s *State) PlaceReduces() {
 	count := make([]int32, len(s.Nodes))
 	for n, cells := range s.cells {

@@ -15,9 +15,9 @@ func RoundStart(t, length float64) float64 {
 	return n * length
 }
 
-// AssumedTime returns the assumed execution time of a task at t in the round that began at roundStart (formula 5.15):
-// the time that it ran in the round once it has finished, at least the quantum while it runs, and 0 while it is
-// pending or if it finished before the round.
+// AssumedTime returns the assumed execution time of a task at t in the round that began at roundStart (formula 5.15).
+// Of a finished task that is the time for which it ran in the round, 0 if it finished before. Of a running task it is
+// at least the quantum, of a pending one 0.
 //
 // The printed second case wants the finish time of a running task, which is not known: here it is "started, not
 // finished".

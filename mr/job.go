@@ -1,10 +1,5 @@
 package mr
 
-import (
-	"github.com/sojourn-sched/sojourn/mr/input"
-	"github.com/sojourn-sched/sojourn/sched"
-)
-
 // A Job is what the engine computes: functions over bytes, and what may be assumed of them. The zero value of each
 // field is the common case. A Job is read by many attempts at once and is not written to after it was handed to the
 // engine.
@@ -108,31 +103,3 @@ func Distinct() *Fold { return &Fold{} }
 
 // A Span is a piece of a text: text[Start:End], Start at most End.
 type Span = struct{ Start, End uint32 }
-
-// Task tells a function which attempt it runs in.
-type Task struct {
-	Job     *Job
-	JobID   sched.JobID // the job's number in its run; 0: no engine runs the task
-	Stage   Stage       // map or reduce; of a combiner that of the attempt it runs in
-	Index   int         // of the task in its stage, from 0
-	Attempt int         // of the task, from 0
-	Parts   int         // parts of the job's output
-	Split   input.Split // what a map task reads; zero in reduces
-
-	attempt *Attempt
-}
-
-// Stage is map or reduce.
-type Stage uint8
-
-const (
-	MapStage Stage = iota
-	ReduceStage
-)
-
-func (s Stage) String() string {
-	if s == MapStage {
-		return "map"
-	}
-	return "reduce"
-}

@@ -2,6 +2,7 @@ package mr
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 )
@@ -83,3 +84,17 @@ func (m *MapOutput) drop() {
 func (m *MapOutput) lostBy(err error) error {
 	return &LostOutput{Map: m.Task, Attempt: m.Attempt, Err: err}
 }
+
+// LostOutput says that a map's output is gone or corrupt: the map must run again.
+type LostOutput struct {
+	Map     int // the task
+	Attempt int // whose output it was
+	Err     error
+	Others  []int // further maps whose outputs were given up, in ascending order
+}
+
+func (e *LostOutput) Error() string {
+	return fmt.Sprintf("output of map %d, attempt %d: %v", e.Map, e.Attempt, e.Err)
+}
+
+func (e *LostOutput) Unwrap() error { return e.Err }

@@ -151,7 +151,7 @@ func (r *Run) batches(t *Task, out *Emitter) *Batches {
 	b := &Batches{room: room, attempt: t.attempt, reader: reader, readers: &r.readers, size: t.Split.Bytes(),
 		record: r.Job.Record, out: out}
 	if t.Split.Pipe() != nil {
-		b.free = context.AfterFunc(t.attempt.ctx, reader.Interrupt)
+		b.unwatch = context.AfterFunc(t.attempt.ctx, reader.Interrupt)
 	}
 	return b
 }

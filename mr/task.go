@@ -9,9 +9,39 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/mr/input"
 	"github.com/sojourn-sched/sojourn/mr/internal/mem"
 	"github.com/sojourn-sched/sojourn/sched"
 )
+
+// Task tells a function which attempt it runs in.
+type Task struct {
+	Job     *Job
+	JobID   sched.JobID // the job's number in its run; 0: no engine runs the task
+	Stage   Stage       // map or reduce; of a combiner that of the attempt it runs in
+	Index   int         // of the task in its stage, from 0
+	Attempt int         // of the task, from 0
+	Parts   int         // parts of the job's output
+	Split   input.Split // what a map task reads; zero in reduces
+
+	attempt *Attempt
+}
+
+// Stage is map or reduce.
+type Stage uint8
+
+const (
+	MapStage Stage = iota
+	ReduceStage
+)
+
+// String returns "map" or "reduce".
+func (s Stage) String() string {
+	if s == MapStage {
+		return "map"
+	}
+	return "reduce"
+}
 
 // Phase is a part inside a task.
 type Phase uint8

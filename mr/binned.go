@@ -11,12 +11,12 @@ import (
 type binned struct {
 	in       *reduceInput
 	segments []reduceSegment // neighbours
-	next     int             // bin
-	from     source          // of the one before; nil: none
-	indexes  []*index        // of that
-	table    *fold.Table
-	folded   int  // pairs of the bin that went into the table
-	distinct bool // few keys came twice in the last bin: sorting alone is faster
+	next     int             // the bin to open next
+	from     source          // pairs of the open bin; nil: no bin is open
+	indexes  []*index        // of the open bin, if it was sorted
+	table    *fold.Table     // of the open bin, if it was folded; nil: none was folded yet
+	folded   int             // pairs of the open bin that went into the table
+	distinct bool            // few keys came twice in the last bin that was folded: sorting alone is faster
 }
 
 // binned makes a source of segments in memory; it takes no memory before it is read.

@@ -27,6 +27,7 @@ var counterNames = [NumCounters]string{
 	"FILE_BYTES_READ", "FILE_BYTES_WRITTEN", "BYTES_READ", "BYTES_WRITTEN",
 }
 
+// String returns Hadoop's name of the counter.
 func (c Counter) String() string { return counterNames[c] }
 
 // UserCounter names a count of the job's own.

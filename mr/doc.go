@@ -48,4 +48,20 @@
 //
 // Pairs reach a reduce in the order of their keys, and equal keys in the order of (map task, emission), however the
 // attempts were scheduled, killed, lost or spilled: a job whose functions are deterministic has one output.
+//
+// The files, by what they are for:
+//
+//	what a user writes    job.go; typed.go, words.go, bytes.go, conf.go help to write it
+//	what functions see    task.go (Task and Attempt; cpu_*.go count its time), batches.go, groups.go, emitter.go,
+//	                      counters.go
+//	when attempts run     engine.go and joblife.go under the core; mailbox.go, probe.go, throttle.go, chaos.go
+//	what a job does       work.go: its rounds, their stages and attempts; run.go runs one attempt of a round
+//	pairs of a map        collect.go, pairlogs.go, mapoutput.go, smalloutput.go
+//	pairs of a reduce     reduce.go, source.go, binned.go
+//	ranges of keys        cuts.go (parts of the output), bins.go (within a part)
+//	output, memory        part.go, workspace.go; memory.go
+//
+// Package mr/jobs has the built-in jobs, mr/input finds and cuts input, mr/store reads a key-value store. Below
+// internal are a regular expression's automaton (dfa), a hash table that folds (fold), memory outside Go's heap (mem),
+// a sort by keys (order), pairs in memory (pair), and files of sorted pairs (spill).
 package mr

@@ -34,11 +34,12 @@ type jobLife struct {
 // noResult is the index of a job that no caller submitted: a probe.
 const noResult = -1
 
+// A stageLife is what the engine keeps of a stage.
 type stageLife struct {
 	starts []int32 // by task: attempts so far
-	done   []bool
-	plain  []bool // by task: an attempt that might use special hardware has failed; nil: none has
-	left   int    // tasks not done
+	done   []bool  // by task
+	plain  []bool  // by task: an attempt that might use special hardware has failed; nil: none has
+	left   int     // tasks not done
 	// damaged has by task how many outputs could not be read. Outputs that were given up on purpose do not count.
 	damaged map[int]int
 }

@@ -126,12 +126,12 @@ func (p *pairLogs) segment(from, to int) segment {
 
 // segment is pairs of one part and one map: in memory, or sorted in a file.
 type segment struct {
-	pieces []piece // in memory, in the order of their bins
-	ends   []int32 // of each bin, in pieces
-	path   string  // else
-	file   spill.Segment
+	pieces []piece       // in memory, in the order of their bins
+	ends   []int32       // where each bin ends in pieces
+	path   string        // of the file; "": the pairs are in memory
+	file   spill.Segment // where in the file
 	pairs  int64
-	bytes  int64 // as they lie
+	bytes  int64 // that the pairs take, in memory or in the file
 }
 
 // bin returns the pieces of bin i.

@@ -58,6 +58,7 @@ const (
 	NumPhases // how many there are
 )
 
+// String returns the name of the phase.
 func (p Phase) String() string {
 	return [NumPhases]string{"read", "map", "sort", "spill", "shuffle", "merge", "reduce", "write"}[p]
 }
@@ -72,9 +73,9 @@ type Attempt struct {
 	hardware string      // class of nodes whose hardware it may use; "": none
 
 	ctx     context.Context
-	account *mem.Account
-	held    atomic.Bool
-	signs   atomic.Int64
+	account *mem.Account // opened by Run.attempt
+	held    atomic.Bool  // it is suspended
+	signs   atomic.Int64 // of life, so far
 	loseAt  int64        // the sign of life at which the chaos option loses the attempt; 0: it does not
 	lose    func()       // ends ctx; nil where loseAt is 0
 	share   atomic.Int64 // progress in ppm
@@ -87,11 +88,11 @@ type Attempt struct {
 	counts Counters
 	status string
 
-	since   time.Time // this and what follows: only the attempt's own goroutine
+	since   time.Time // when phase began; this and what follows: only the attempt's own goroutine
 	phase   Phase
-	phases  [NumPhases]time.Duration
-	cpu     time.Duration // processor time used
-	clocked time.Duration // of the goroutine's thread, when clockIn was called
+	phases  [NumPhases]time.Duration // in each phase until since
+	cpu     time.Duration            // processor time used
+	clocked time.Duration            // of the goroutine's thread, when clockIn was called
 }
 
 // NewAttempt prepares an attempt that ends with an error soon after ctx does.

@@ -16,7 +16,7 @@ import (
 // unlike control groups or a raised priority.
 type throttle struct {
 	rest    atomic.Uint64 // bits of the part of the time in which the attempt does nothing; zero: none
-	waiting atomic.Bool   // the attempt waits, because of Slow or for its turn to read a pipe
+	waiting atomic.Bool   // the attempt waits: because of Slow, or for a pipe (its turn, or what comes next)
 	outside atomic.Bool   // a program works for the attempt
 
 	// Only the attempt's own goroutine uses these.

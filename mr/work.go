@@ -80,7 +80,8 @@ type jobWork struct {
 	stores   map[string]input.Store // opened, by input; only the goroutine that plans
 }
 
-// A round is a map stage, and a reduce stage where the job has one.
+// A round is a Run with its input and the outputs of its maps: a map stage, and a reduce stage where the job has one.
+// (A Round is what Job.Next is told of a round that has ended.)
 type round struct {
 	run    *Run
 	splits []input.Split

@@ -46,7 +46,7 @@ var (
 )
 
 // OpenWorkspace claims an output directory. It must not exist, unless it is to be replaced: then it stays as it is
-// until Commit.
+// until CommitJob.
 func OpenWorkspace(output string, overwrite bool) (*Workspace, error) {
 	output, err := filepath.Abs(output)
 	if err != nil {

@@ -92,7 +92,7 @@ type File struct {
 // Opened reports whether a Reader has begun to read the file, which is a pipe, so that no other Reader may.
 func (f *File) Opened() bool { return f.opened != nil && f.opened.Load() }
 
-// Whole says that one task must read the whole file, because no task can start in its middle.
+// Whole reports whether one task must read the whole file, because no task can start in its middle.
 func (f *File) Whole() bool { return f.Pipe || f.Codec != Plain }
 
 // Expand finds the files that the patterns name, in the order of the patterns and sorted by path within each. A pattern

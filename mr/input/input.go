@@ -1,9 +1,11 @@
 // Package input finds the files a job reads, cuts them into splits, and reads a split's records in batches.
 //
 // Three steps: [Expand] turns what a user wrote (files, directories, globs) into files; [Plan] turns files into splits,
-// one a map task; a [Reader] reads a split. What a record is follows Hadoop's TextInputFormat and
-// FixedLengthInputFormat, so that a job counts here what it counts there. Lines of keys and values are lines; where the
-// key ends is the job's affair.
+// one a map task; a [Reader] reads a split. The parts of a key-value [Store] are files too ([FilesOf]), and text from
+// elsewhere is a split ([Stream]).
+//
+// What a record is follows Hadoop's TextInputFormat and FixedLengthInputFormat, so that a job counts here what it
+// counts there. Lines of keys and values are lines; where the key ends is the job's affair.
 //
 // A batch is many whole records of one file, lent until the next call: jobs walk it themselves, without a call or an
 // allocation a record. Every line of a batch ends in one '\n', whatever ended it in the file ("\r\n" and a lone '\r'
@@ -71,9 +73,8 @@ func Options() []string {
 	return slices.Concat(optMinSplit, optMaxSplit, optRecursive, optFormat, optLength, optSeparator, optDelimiter)
 }
 
-// Configure reads the options that concern input from a job's -D settings, by Hadoop's names; others are left to
-// others. Sizes are bytes, or carry k, m, g (binary, as Hadoop reads them). An error names the option and what would be
-// right.
+// Configure reads the options that concern input from a job's -D settings, by Hadoop's names, and ignores all others.
+// Sizes are bytes, or carry k, m, g (binary, as Hadoop reads them). An error names the option and what would be right.
 func Configure(options map[string]string) (Config, error) {
 	var c Config
 	var errs []error

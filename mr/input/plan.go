@@ -124,6 +124,7 @@ func Plan(files []File, c Config) (splits []Split, notes []string) {
 	return splits, notesOn(files, size)
 }
 
+// splitSize returns the size of a split by the rule of Plan, in bytes of plain text.
 func splitSize(files []File, c Config) int64 {
 	var total int64
 	for i := range files {

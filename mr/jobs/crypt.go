@@ -36,7 +36,7 @@ func Crypt(conf mr.Conf) (*mr.Job, error) {
 	}, nil
 }
 
-// tagLines returns a map function that emits the tag of each line by a cipher. How tells in the counters which
+// tagLines returns a map function that emits the tag of each line by a cipher. The counters tell by the word how which
 // implementation ran.
 func tagLines(block cipher.Block, passes int, how string) mr.Func[*mr.Batches] {
 	return func(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {

@@ -137,13 +137,14 @@ func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Jo
 	}
 }
 
-// A candidate for centroid is a key that begins with its cluster, then how far its similarity is from the mean, then
-// its movie and its line: the first key of a cluster is the one to take.
+// appendCandidate appends the beginning of a candidate for centroid: its cluster, then how far its similarity is from
+// the mean, then its movie. The caller appends the line of the movie. The first key of a cluster is the one to take.
 func appendCandidate(key []byte, cluster int, far, movie uint64) []byte {
 	key = binary.BigEndian.AppendUint16(key, uint16(cluster))
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(key, far), movie)
 }
 
+// cutCandidate returns the cluster and the line of a candidate.
 func cutCandidate(key []byte) (cluster int, line []byte) {
 	return int(binary.BigEndian.Uint16(key)), key[18:]
 }

@@ -32,8 +32,8 @@ type stretch struct {
 	sumHi, sum  uint64
 	first, last [keyBytes]byte
 	wrong       int64          // number of the first record that is smaller than the one before it, -1: none
-	after       [keyBytes]byte // that one's key
-	found       [keyBytes]byte // its own
+	after       [keyBytes]byte // key of the record before wrong
+	found       [keyBytes]byte // key of the record wrong
 }
 
 func (s *stretch) add(data []byte) {

@@ -58,7 +58,9 @@ type probe struct {
 	n    uint32 // length of the key
 }
 
-// New makes an empty table for about so many keys. It takes nothing from the account before the first key.
+// New makes an empty table of values of width bytes; width 0: only the keys matter. into folds value into acc; nil:
+// both are little-endian int64, added one by one. The table takes nothing from the account before the first key or
+// Reserve.
 func New(account *mem.Account, width int, into func(acc, value []byte)) *Table {
 	t := &Table{account: account, width: width, into: into}
 	t.long.Account, t.values.Account = account, account

@@ -202,10 +202,3 @@ func jobNamed(a *app, name string) (jobs.Entry, error) {
 	}
 	return e, nil
 }
-
-func atMostOne(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return usagef("%s takes one name at most, got %q", cmd.CommandPath(), args)
-	}
-	return nil
-}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -124,6 +126,60 @@ func whereabouts(path string) string {
 		return filepath.Join(dir, filepath.Base(path))
 	}
 	return filepath.Clean(path)
+}
+
+// equalFolders reports whether two output directories have the same files with the same bytes.
+func equalFolders(a, b string) (bool, error) {
+	names, err := os.ReadDir(a)
+	if err != nil {
+		return false, err
+	}
+	others, err := os.ReadDir(b)
+	if err != nil || len(names) != len(others) {
+		return false, err
+	}
+	for i, n := range names {
+		if others[i].Name() != n.Name() {
+			return false, nil
+		}
+		same, err := equalFiles(filepath.Join(a, n.Name()), filepath.Join(b, n.Name()))
+		if !same || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// equalFiles reports whether two files have the same bytes.
+func equalFiles(a, b string) (bool, error) {
+	fa, err := os.Open(a)
+	if err != nil {
+		return false, err
+	}
+	defer fa.Close()
+	fb, err := os.Open(b)
+	if err != nil {
+		return false, err
+	}
+	defer fb.Close()
+	ra, rb := bufio.NewReaderSize(fa, 1<<20), bufio.NewReaderSize(fb, 1<<20)
+	var pa, pb [1 << 16]byte
+	for {
+		na, ea := io.ReadFull(ra, pa[:])
+		nb, eb := io.ReadFull(rb, pb[:])
+		if !bytes.Equal(pa[:na], pb[:nb]) {
+			return false, nil
+		}
+		ended := func(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+		switch {
+		case ended(ea) || ended(eb):
+			return ended(ea) == ended(eb), nil
+		case ea != nil:
+			return false, ea
+		case eb != nil:
+			return false, eb
+		}
+	}
 }
 
 // newDraft begins an output file, which all may read that the user's umask lets.

@@ -49,15 +49,6 @@ func mend(a *app, err error) error {
 	return err
 }
 
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usagef("%s takes %s, got %s", cmd.CommandPath(), what, spelling.Count(len(args), "argument"))
-		}
-		return nil
-	}
-}
-
 func recordSummary(a *app) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{

@@ -99,15 +99,6 @@ func recordReport(a *app) *cobra.Command {
 	return c
 }
 
-func atLeastOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usagef("%s takes one %s or several, got none", cmd.CommandPath(), what)
-		}
-		return nil
-	}
-}
-
 // writeReport writes a report to a file, which appears when it is complete.
 func writeReport(site *web.Site, path string) error {
 	f, err := newDraft(path)

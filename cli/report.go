@@ -91,6 +91,26 @@ func compareResults(w io.Writer, results []record.Result) {
 	}
 }
 
+// printPredictions prints how well an estimator that learns from probes predicted jobs, a line for each policy. It
+// prints nothing if there were no predictions.
+func printPredictions(w io.Writer, list []run.Prediction) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nR² of what was predicted of probed jobs, before the models learned from them:")
+	t := newTable("POLICY", "JOBS", "MAPS", "REDUCES", "SIZE")
+	cell := func(x *float64) string {
+		if x == nil {
+			return ""
+		}
+		return fmt.Sprintf("%.3f", *x)
+	}
+	for _, p := range list {
+		t.row(p.Policy, fmt.Sprint(p.Jobs), cell(p.Maps), cell(p.Reduces), cell(p.Size))
+	}
+	t.print(w)
+}
+
 // A comparison is what all policies made of a mix.
 type comparison struct {
 	mix    *mix

@@ -677,7 +677,7 @@ func compareOutputs(m *mix, runs []*policyRun) (differ []string, err error) {
 			if len(r.jobs) <= i || r.jobs[i].Outcome != sched.OK || runs[0].jobs[i].Outcome != sched.OK {
 				continue
 			}
-			same, err := sameFiles(runs[0].place.output(j.Program.Output), r.place.output(j.Program.Output))
+			same, err := equalFolders(runs[0].place.output(j.Program.Output), r.place.output(j.Program.Output))
 			if err != nil {
 				return nil, err
 			}

@@ -54,10 +54,3 @@ func version() string {
 	}
 	return Version + revision + dirty
 }
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usagef("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
-	}
-	return nil
-}

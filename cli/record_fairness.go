@@ -22,12 +22,7 @@ a queue used over what it would have used of a partition of its own: below 1 it 
 cores or slots, times seconds; --json has them to the nanosecond. Of several records, such as those of runs with one
 --state, the statement is of all together.`,
 		Example: "  sojourn record fairness run.rec --users\n  sojourn record fairness monday.rec tuesday.rec",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%s takes one record or several, got none", cmd.CommandPath())
-			}
-			return nil
-		},
+		Args:    atLeastOne("record"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			loans := &record.Loans{}
 			for i := range args {

@@ -1,7 +1,19 @@
 // Package cli is the command line: one verb a file. It wires packages together, holds flags and prints; it decides
 // nothing.
 //
-// A program of your own with a job or a policy of yours in it is three lines, as cmd/sojourn is:
+// A verb is in the file of its name, a verb below it too (record_serve.go, rm_takeover.go, run_logs.go); policies and
+// jobs are in catalogue.go. Parts of sim and run that repeat or compare are in simseeds.go, simcheck.go and
+// runrepeats.go. Verbs share the rest:
+//
+//	flags     flags.go, policyflags.go, source.go (which jobs), terms.go (deadlines and goals), availability.go,
+//	          machine.go, queues.go, args.go (words that are no flags), completion.go
+//	files     files.go (what a run leaves, and what would destroy it), plots.go
+//	printing  report.go, compare.go, table.go; progress.go and narrate.go while work goes on; live.go and rm_page.go
+//	          in a browser
+//	options   registry.go: what a program adds
+//
+// A program of your own with a job or a policy of yours in it is three lines; cmd/sojourn is the same without
+// additions:
 //
 //	func main() {
 //		cli.Main(cli.With(cli.Job{Name: "mine", Entry: myJob}, cli.Policy{Name: "mine", Entry: myPolicy}))

@@ -47,8 +47,8 @@ type flagFile struct{ flag, path string }
 func (f flagFile) String() string { return f.flag + " " + f.path }
 
 // check refuses, before anything is opened, files to leave behind that would destroy what the run reads or each other,
-// that exist and are not to be replaced, or that cannot be made. reads may be nil; it is asked only if there is
-// anything that it could be.
+// that exist and are not to be replaced, or that cannot be made. reads lists what the run reads; check calls it only if
+// the run leaves files.
 func (l *leaving) check(policies []string, reads func() []flagFile) error {
 	var writes []flagFile
 	for _, f := range []flagFile{{"record", l.record}, {"per-job", l.perJob}} {

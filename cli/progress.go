@@ -198,7 +198,7 @@ func newJobBars(o *output, w io.Writer, policy string, jobs int) *jobBars {
 	return &jobBars{bar: newBar(o, w, policy, 0), jobs: jobs}
 }
 
-// watch looks at the core now and then.
+// watch is called after every Step. It counts what has ended, and draws the line anew if the last one is old enough.
 func (b *jobBars) watch(c *sched.Core) {
 	if b.out == nil {
 		return

@@ -249,8 +249,8 @@ func (f *costFlags) addMasters(jobs workload.Source, c *workload.Cluster, o work
 	return m.AddTo(jobs, c), nil
 }
 
-// wholeMiB reads the memory of a container, which comes in MiB and not in parts of one: a bare number has Hadoop's
-// users mean MiB, and here it would be bytes.
+// wholeMiB reads the memory of a container, which comes in MiB and not in parts of one. It refuses a bare number: users
+// of Hadoop mean MiB by it, and here it would be bytes.
 func wholeMiB(text string) (int64, error) {
 	bytes, err := workload.ParseSize(text)
 	switch {

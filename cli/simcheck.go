@@ -24,8 +24,9 @@ type pastRun struct {
 var ofTraces = []string{"jobs", "from", "until", "time-scale", "size-scale", "slow-start", "block", "bytes-per-reduce",
 	"startup", "map-rate", "reduce-rate"}
 
-// readPast reads what was measured in the run of --from-record, and has its policy simulated. Where the simulation is
-// of something else, or the policy is not known here, there is nothing to compare, which a remark says.
+// readPast reads what was measured in the run of --from-record, and sets f.past, so that the record's own policy is
+// simulated too. Where the simulation is of something else, or the policy is not known here, there is nothing to
+// compare, which a remark says.
 func (f *simFlags) readPast(a *app) error {
 	if f.fromRecord == "" || f.source.trace != "" {
 		return nil

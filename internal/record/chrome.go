@@ -32,6 +32,7 @@ type lanes struct {
 	named int
 }
 
+// A slice is an attempt that runs: since when, and on which lane of its node.
 type slice struct {
 	since sched.Time
 	lane  int

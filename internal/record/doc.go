@@ -5,6 +5,16 @@
 // of its own, so that whatever watches a running core can watch a past one without knowing the policy that decided.
 // [Summarize], [Events], [Export], [Diff], [Explain] and [PastJobs] are built on these two.
 //
+// The files, by what they are for:
+//
+//	the format           header.go, code.go (values), entry.go (events and actions), guess.go (what entries leave
+//	                     out), state.go (a core's state), write.go, read.go, snapshot.go
+//	watching a core      follow.go
+//	a core from a file   replay.go (a policy decides again), play.go (the record decides)
+//	figures              tally.go, result.go, costs.go, alone.go, fairness.go, plot.go
+//	questions            events.go, export.go, chrome.go, diff.go, explain.go
+//	another run of it    past.go (the jobs), cluster.go (the nodes)
+//
 // # Format
 //
 // A record is a first line of text, blocks of entries, and, where the run was closed properly, an end mark.

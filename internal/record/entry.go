@@ -54,19 +54,19 @@ const (
 // guess costs bytes, nothing more.
 type memory struct {
 	coder
-	tags     []byte // of the entries, apart from the rest: they repeat, so that together they compress to little
-	now      sched.Time
+	tags     []byte        // of the entries, apart from the rest: they repeat, so that together they compress to little
+	now      sched.Time    // of the last Step
 	serial   uint64        // of the last launch
 	referred uint64        // serial of the attempt that was last named
 	stage    sched.StageID // of the last launch
 	node     sched.NodeID  // guessed for the next launch
-	reported sched.NodeID
-	job      sched.JobID  // last submitted
-	nodes    sched.NodeID // that have joined
+	reported sched.NodeID  // reported last
+	job      sched.JobID   // last submitted
+	nodes    sched.NodeID  // how many have joined
 
 	stages stages
-	slots  rows
-	shapes map[sched.ShapeID]sched.Resources
+	slots  slotTable
+	shapes map[sched.ShapeID]sched.Resources // that were written or read so far
 }
 
 func newMemory(reading bool, payload Payload) *memory {

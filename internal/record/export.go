@@ -100,7 +100,7 @@ func rowOf(v *sched.View, a *sched.Attempt, outcome string) *attemptRow {
 	return row
 }
 
-// running yields what runs or is suspended, by node.
+// running calls each with the attempts that run or are suspended, by node.
 func running(v *sched.View, each func(*sched.Attempt)) {
 	for _, n := range v.Nodes {
 		for a := range v.AttemptsOn(n) {

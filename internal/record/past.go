@@ -60,10 +60,11 @@ type past struct {
 	step   int // of the record, from 1
 }
 
+// A pastJob is what is known of a job so far.
 type pastJob struct {
 	id     sched.JobID
 	spec   *sched.JobSpec
-	at     sched.Time
+	at     sched.Time // of its submission
 	ended  bool
 	took   sched.Time // from its submission to its success; -1: it has not succeeded
 	stages []pastStage
@@ -115,14 +116,14 @@ func (p pastPauses) forget(id sched.AttemptID, now sched.Time) []pastSpan {
 // A pastEnd is an attempt that ended.
 type pastEnd struct {
 	stage  int32
-	serial uint64
-	took   sched.Time
-	at     sched.Time
+	serial uint64     // of its AttemptID
+	took   sched.Time // on a node of speed 1
+	at     sched.Time // when it ended
 }
 
-// A pastProbe is what a probe of a job did.
+// A pastProbe is what a probe of a job did, by stage; each stage has one task.
 type pastProbe struct {
-	times  []sched.Time
+	times  []sched.Time // -1: the task has not succeeded
 	counts []sched.Counters
 }
 
@@ -131,6 +132,7 @@ func (p *pastProbe) reset(tasks int) {
 	p.times, p.counts = slices.Repeat([]sched.Time{-1}, tasks), make([]sched.Counters, tasks)
 }
 
+// A pastStage is what is known of a stage so far.
 type pastStage struct {
 	spec  *sched.StageSpec
 	times []sched.Time // by task − 1, −1: none; of a stage with unknown tasks, as they ended

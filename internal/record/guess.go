@@ -2,15 +2,16 @@ package record
 
 import "github.com/sojourn-sched/sojourn/sched"
 
-// rows remember the running attempts by the slot of their AttemptID, and guess which slot the next launch uses: the
-// core takes the slot that became free last, but none that became free in the same Step.
-type rows struct {
+// A slotTable remembers the running attempts by the slot of their AttemptID, and guesses which slot the next launch
+// uses: the core takes the slot that became free last, but none that became free in the same Step.
+type slotTable struct {
 	all   []slotMemory
-	freed []int32          // by attempts that ended in this Step
-	free  []int32          // and before: the last one is used next
+	freed []int32          // slots of attempts that ended in this Step
+	free  []int32          // slots of attempts that ended before: the last one is used next
 	find  map[uint64]int32 // slot of a running attempt by serial; for the reader, which is told no slots; else nil
 }
 
+// A slotMemory is the attempt that a slot has, or had last.
 type slotMemory struct {
 	serial  uint64
 	stage   sched.StageID
@@ -20,7 +21,7 @@ type slotMemory struct {
 
 // beginStep makes the slots that became free in the last Step available to guess. Wrong guesses leave entries in the
 // list of free slots, so a list that has grown far beyond the number of slots is dropped.
-func (s *rows) beginStep() {
+func (s *slotTable) beginStep() {
 	s.free = append(s.free, s.freed...)
 	s.freed = s.freed[:0]
 	if len(s.free) > 2*len(s.all)+64 {
@@ -29,7 +30,7 @@ func (s *rows) beginStep() {
 }
 
 // tag returns t, and sets the flag notRunning if the attempt is not known to run.
-func (s *rows) tag(t tag, id sched.AttemptID) tag {
+func (s *slotTable) tag(t tag, id sched.AttemptID) tag {
 	slot := id.Row()
 	if int(slot) < len(s.all) && s.all[slot].running && s.all[slot].serial == id.Serial() {
 		return t
@@ -38,7 +39,7 @@ func (s *rows) tag(t tag, id sched.AttemptID) tag {
 }
 
 // guess returns the slot that the core would most likely use next.
-func (s *rows) guess() int32 {
+func (s *slotTable) guess() int32 {
 	for k := len(s.free); k > 0; k = len(s.free) {
 		if slot := s.free[k-1]; !s.all[slot].running {
 			return slot
@@ -49,7 +50,7 @@ func (s *rows) guess() int32 {
 }
 
 // launched remembers the attempt of a launch.
-func (s *rows) launched(a *sched.Action) {
+func (s *slotTable) launched(a *sched.Action) {
 	slot, serial := a.Attempt.Row(), a.Attempt.Serial()
 	if k := len(s.free); k > 0 && s.free[k-1] == slot {
 		s.free = s.free[:k-1]
@@ -65,7 +66,7 @@ func (s *rows) launched(a *sched.Action) {
 }
 
 // ended forgets the attempt id, which must be running, and returns its node.
-func (s *rows) ended(id sched.AttemptID) sched.NodeID {
+func (s *slotTable) ended(id sched.AttemptID) sched.NodeID {
 	slot := id.Row()
 	at := &s.all[slot]
 	at.running = false
@@ -79,6 +80,7 @@ func (s *rows) ended(id sched.AttemptID) sched.NodeID {
 // stages remember the last launch of each stage, by a hash of the StageID. A stage may lose its place to another.
 type stages []stageMemory
 
+// A stageMemory is the last launch of a stage.
 type stageMemory struct {
 	id    sched.StageID
 	task  int32 // launched last

@@ -8,6 +8,10 @@
 //
 // Peers that are not installed are skipped, with a line that says how to get them. Inputs and outputs are in out/bench;
 // inputs are made once.
+//
+// A part is a table: mapreduce.go (mr, streaming), pairs.go, overhead.go, simulate.go (sim, seeds), decisions.go,
+// events.go, replay.go and yarn.go have the parts, peers.go, loop_wordcount.go and heap.go what they are held against.
+// They share contest.go (turns), process.go (what a process costs), input.go and result.go (tables).
 package main
 
 import (

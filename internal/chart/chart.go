@@ -77,11 +77,11 @@ var colours = []color.RGBA{
 const (
 	width  = 7 * vg.Inch // README size: 672 × 384 pixels at 96 an inch
 	height = 4 * vg.Inch
-	below  = 18  // points between the chart, a legend below it, and the edge
-	margin = 8   // points between the chart and the edge, so that marks and labels there are whole
-	beside = 0.3 // of the width, which a legend beside the chart takes at most
-	fan    = 16  // points over which the ranges of joined lines at one X are spread, and which two of them take at most
-	aside  = 2.5
+	below  = 18   // points between the chart, a legend below it, and the edge
+	margin = 8    // points between the chart and the edge, so that marks and labels there are whole
+	beside = 0.3  // of the width, which a legend beside the chart takes at most
+	fan    = 16   // points over which the ranges of joined lines at one X are spread at most
+	aside  = 2.5  // points between the ranges of two joined lines, if there is room
 	apart  = 0.13 // how far lines stand from each other on an axis of kinds
 	spread = 0.8  // of the room of a kind, which all lines together take at most
 	clear  = 0.04 // of the range of an axis: what is free above and below points and their ranges

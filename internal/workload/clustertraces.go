@@ -36,12 +36,12 @@ func isAlibaba(line string) bool {
 	return len(f) == alibabaColumns && slices.Contains(alibabaStatuses, f[alibabaStatus])
 }
 
-// An alibabaTask is a line of batch_task.csv: a stage of a job.
+// An alibabaLine is a line of batch_task.csv: a stage of a job.
 type alibabaLine struct {
 	name       string
 	start, end sched.Time
 	stage      importedStage
-	number     int
+	number     int // of the line, from 1
 }
 
 // alibabaMachine is the memory of a machine of the trace in MiB, as plan_mem is in hundredths of it; the trace does not

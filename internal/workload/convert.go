@@ -113,7 +113,7 @@ func (o *Options) join(spec sched.JobSpec, ordinal int64, maps, reduces StageTru
 	return &j.spec
 }
 
-// traffic is what SWIM says of a job.
+// traffic is the bytes of a job as SWIM counts them: read by maps, sent to reduces, written.
 type traffic struct{ input, shuffle, output int64 }
 
 // fromBytes makes a job of its bytes: ceil(input ÷ Block) maps, at least one; ceil(shuffle ÷ ReduceBytes) reduces where

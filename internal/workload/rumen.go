@@ -36,7 +36,7 @@ type rumenAttempt struct {
 	ReduceShuffleBytes int64  `json:"reduceShuffleBytes"`
 }
 
-// rumenJob gathers a LoggedJob.
+// rumenJob gathers a LoggedJob, or a job of a job history (jhist.go), which says the same.
 type rumenJob struct {
 	spec          sched.JobSpec
 	id            string

@@ -115,7 +115,7 @@ func (o *Options) slurmJob(report *Report, of func(...string) string, ordinal in
 	return o.imported(spec, ordinal, []importedStage{{each: o.each(memory, each), tasks: int32(nodes), time: took}})
 }
 
-// count1 reads a number from 1 on; an empty text is 1.
+// count1 reads a number from 1 on; an empty text and 0 are 1.
 func count1(text, what string) (int64, error) {
 	if text == "" || text == "0" {
 		return 1, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-func officeMix() *Paper {
+func mixPaper() *Paper {
 	return &Paper{
 		Name: "mix", Title: "A mix of real jobs, and what the simulator says of it",
 		Needs:  func(Lab) error { _, err := sourceFolder(); return err },
@@ -52,7 +52,7 @@ func mixPart(title, file string, cluster func(cores int) *workload.Cluster, poli
 			base,
 		),
 		Trial: func(ctx context.Context, lab Lab, seed uint64) (Sample, error) {
-			mix, err := officeJobsIn(lab, seed)
+			mix, err := exampleMix(lab, seed)
 			if err != nil {
 				return nil, err
 			}
@@ -133,12 +133,12 @@ func mixMeans(samples []Sample, policies []string) chart.Chart {
 // mixSojourns draws the median sojourn time of each job under each policy.
 func mixSojourns(samples []Sample, policies []string) chart.Chart {
 	c := chart.Chart{Y: chart.Axis{Label: "sojourn time (s)", Log: true}}
-	for _, j := range officeJobs {
+	for _, j := range exampleJobs {
 		c.X.Names = append(c.X.Names, j.name)
 	}
 	for _, spec := range policies {
 		l := chart.Line{Name: spec, Manner: chart.Apart}
-		for i := range officeJobs {
+		for i := range exampleJobs {
 			var of []float64
 			for _, s := range samples {
 				of = append(of, s["sojourns "+spec][i])
@@ -193,8 +193,8 @@ func mixTrial(ctx context.Context, mix *Mix, policies []string) (Sample, error) 
 // goSource stands for the source code of the Go distribution, as a kind of input.
 const goSource = "go"
 
-// officeJobs are those of examples/mix/mix.yaml.
-var officeJobs = []struct {
+// exampleJobs are those of examples/mix/mix.yaml.
+var exampleJobs = []struct {
 	name, job string
 	input     ingredient
 	folders   []string // of the source code; none: all
@@ -234,8 +234,8 @@ func sourceFolder() (string, error) {
 	return filepath.Join(strings.TrimSpace(string(root)), "src"), nil
 }
 
-// officeJobsIn makes the jobs, with their input in memory as far as the system keeps files there.
-func officeJobsIn(lab Lab, seed uint64) (*Mix, error) {
+// exampleMix makes the jobs of exampleJobs, with their input in memory as far as the system keeps files there.
+func exampleMix(lab Lab, seed uint64) (*Mix, error) {
 	if lab.Scratch == "" {
 		return nil, Missing{"a folder is needed for the data of real jobs"}
 	}
@@ -244,7 +244,7 @@ func officeJobsIn(lab Lab, seed uint64) (*Mix, error) {
 		return nil, err
 	}
 	m := &Mix{Folder: lab.Scratch, Seed: seed}
-	for _, j := range officeJobs {
+	for _, j := range exampleJobs {
 		job := MixJob{Name: j.name, Job: j.job, Submit: j.submit, Input: []string{source}}
 		if j.input.kind != goSource {
 			if job.Input[0], err = j.input.in(lab.Scratch); err != nil {

@@ -9,6 +9,10 @@
 //
 // Simulated parts draw all chance from their seeds, so that their figures are the same byte for byte when they are made
 // again. Those of real jobs are a machine's.
+//
+// A paper is in the file of its name on the command line, or of the first word of that name, and further parts of it
+// are in files that begin with that word. What papers share is in paper.go, report.go, simulate.go (jobs under policies
+// on the simulator) and real.go (Mix).
 package reproduce
 
 import (
@@ -138,7 +142,7 @@ var papers = map[string]func() *Paper{
 	"ltyarn":            ltyarn,
 	"gittins":           gittins,
 	"goals":             goalsMet,
-	"mix":               officeMix,
+	"mix":               mixPaper,
 	"mrorder":           mrorder,
 	"performance-model": performanceModel,
 	"snapshots":         snapshots,

@@ -97,7 +97,7 @@ func TestMixTrial(t *testing.T) {
 	if len(s["sojourns fifo"]) != 3 {
 		t.Errorf("sojourn times %v", s["sojourns fifo"])
 	}
-	if _, err := officeMix().Parts[0].Trial(t.Context(), Lab{}, 1); !errors.As(err, new(Missing)) {
+	if _, err := mixPaper().Parts[0].Trial(t.Context(), Lab{}, 1); !errors.As(err, new(Missing)) {
 		t.Errorf("without a folder: %v", err)
 	}
 }

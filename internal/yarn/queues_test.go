@@ -215,9 +215,8 @@ func TestFairQueues(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	deep := "<allocations>" + strings.Repeat("<queue name='a'>", mostDepth+1) + strings.Repeat("</queue>", mostDepth+1) +
-		"</allocations>"
-	_, _, err = Site(withFile(t, class, fairFile, deep))
+	deep := strings.Repeat("<queue name='a'>", mostDepth+1) + strings.Repeat("</queue>", mostDepth+1)
+	_, _, err = Site(withFile(t, class, fairFile, "<allocations>"+deep+"</allocations>"))
 	if err == nil || !strings.Contains(err.Error(), "must have names of queues, nested at most 32 deep") {
 		t.Errorf("queues that are nested too deep: %v", err)
 	}

@@ -131,7 +131,7 @@ type Job struct {
 	Name    string   `json:"name"`              // as it was submitted
 	User    string   `json:"user"`              // who submitted it
 	Queue   string   `json:"queue"`             // path of its queue
-	State   string   `json:"state"`             // waiting, stalled (none runs), running, done, failed, killed, lost
+	State   string   `json:"state"`             // waiting, stalled (none runs), running, done, failed, killed
 	Submit  float64  `json:"submit_s"`          // instant of the submission
 	Start   *float64 `json:"start_s,omitempty"` // instant of the first attempt
 	End     *float64 `json:"end_s,omitempty"`   // instant of the end

@@ -324,6 +324,43 @@ func TestResize(t *testing.T) {
 	checkSums(t, c)
 }
 
+// What becomes more stays below the maxima of queues, and leaves alone nodes that are reserved for another stage.
+func TestResizeKeepsTo(t *testing.T) {
+	each := StageSpec{Kind: Map, PerTask: Resources{Memory: 2, VCores: 1}, Tasks: 1, MaxAttempts: 4}
+	large := each
+	large.PerTask[Memory] = 9
+	r := newRig(t, Config{Can: CanResize, Queues: []*QueueSpec{{Name: "q", Max: Share{Amount: Resources{Memory: 6}}}}})
+	r.node(Resources{Memory: 10, VCores: 4})
+	r.submit(1, &JobSpec{Queue: "q", Stages: []StageSpec{each}})
+	r.submit(2, &JobSpec{Stages: []StageSpec{large}})
+	r.step()
+	c := r.core
+	a, n := find(t, &c.View, c.Job(1).Stages[0], 1), c.Node(1)
+	for _, x := range []struct {
+		memory   int64
+		reserved *Stage
+		ok       bool
+	}{{7, nil, false}, {6, c.Job(2).Stages[0], false}, {1, c.Job(2).Stages[0], true}} {
+		var ok bool
+		c.policy = policyFunc(func(p *Plan) {
+			p.Reserve(x.reserved, n)
+			ok = p.Resize(a, p.Shape(Resources{Memory: x.memory, VCores: 1}))
+		})
+		c.Step(c.Now+sec, nil)
+		if ok != x.ok || a.Resizing() != x.ok || n.Used[Memory] != 2 {
+			t.Errorf("%d MiB: %v, it uses %v", x.memory, ok, n.Used)
+		}
+		checkSums(t, c)
+	}
+	c.policy = policyFunc(func(p *Plan) { p.Reserve(nil, n) })
+	c.Step(c.Now, []Event{{Kind: AttemptResized, Attempt: a.ID}})
+	var ok bool
+	c.policy = policyFunc(func(p *Plan) { ok = p.Resize(a, p.Shape(Resources{Memory: 6, VCores: 1})) })
+	if c.Step(c.Now+sec, nil); !ok || a.Resizing() || n.Used[Memory] != 6 {
+		t.Errorf("6 MiB below the maximum: %v, it uses %v", ok, n.Used)
+	}
+}
+
 // A reserved node is for one stage: others do not see it, and it is free again once that stage has launched there or
 // ends.
 func TestReserve(t *testing.T) {

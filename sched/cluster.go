@@ -128,7 +128,7 @@ func (c *cluster) apply(e *Event) {
 			c.suspended(a)
 		}
 	case AttemptResized:
-		if a := c.view.Attempt(e.Attempt); a != nil && a.State == Running && a.wants != a.Holds {
+		if a := c.view.Attempt(e.Attempt); a != nil && a.Resizing() {
 			c.rebook(a, a.wants)
 		}
 	case ResizeAsked:

@@ -235,8 +235,9 @@ func (p *Plan) Resume(a *Attempt) bool {
 	return true
 }
 
-// Resize changes the shape that attempt a holds to another one, and reports whether its node has room. Amounts that
-// grow are booked at once. Amounts that shrink are free when the engine has reported AttemptResized. If the node has no
+// Resize changes the shape that attempt a holds to another one, and reports whether there is room: on its node, unless
+// that is reserved for another stage, and below the maxima of its queues. Amounts that grow are booked at once. Amounts
+// that shrink are free when the engine has reported AttemptResized; until then the attempt is Resizing. If there is no
 // room, Resize returns false and books nothing: the policy asks again when the node's room has changed (View.Offers),
 // or makes room and reserves the node for the stage. Resize needs CanResize.
 func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
@@ -245,19 +246,20 @@ func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 	}
 	asked := actionOn(Resize, a)
 	asked.Shape = to
-	if a.State != Running || a.wants != a.Holds {
+	if a.State != Running || a.Resizing() {
 		return p.out.refuse(asked, "the attempt does not run, or is being resized")
 	}
-	c, n := p.cluster, p.Node(a.Node)
+	c, n, st := p.cluster, p.Node(a.Node), a.Stage
 	has, will := p.Amount(a.Holds), p.Amount(to)
 	most := has
 	for k := range most {
 		most[k] = max(has[k], will[k])
-		if d := most[k] - has[k]; d > 0 && n.Used[k]+d > n.Capacity[k] {
-			return false
-		}
 	}
 	if most != has {
+		more := c.ledger.shapes.list[c.ledger.shapes.intern(most.Sub(has))]
+		if !n.hasRoom(more) || n.Reserved != (StageID{}) && n.Reserved != st.ID || !c.underMax(st.cap, more) {
+			return false
+		}
 		c.rebook(a, c.ledger.shapes.intern(most))
 	}
 	a.wants = to

@@ -302,7 +302,7 @@ func (b *Board) event(e *sched.Event) {
 		b.ended(e)
 	case sched.AttemptSuspended:
 		b.pause(e.Attempt, true)
-	case sched.AttemptResized:
+	case sched.AttemptResized, sched.ResizeAsked:
 		b.resize(e.Attempt)
 	case sched.AsksChanged, sched.TaskUndone:
 		b.tasks(e.Job)

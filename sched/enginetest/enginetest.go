@@ -31,7 +31,7 @@ const mostRuns = 10
 //   - Facts may be stale: an attempt that was suspended or resized and killed in one Step says so before or after its
 //     end, or not at all.
 //   - An attempt that is killed ends. One that is suspended says so before it is resumed; it may end instead, as it may
-//     have been through when it was asked. One that is resized to less says so.
+//     have been through when it was asked. One that is resized to less says so, at its end at the latest.
 //   - The core is woken when it asked for it, and not later.
 //   - Progress is from 0 to 1.
 //   - An attempt that comes to hold another amount, because its application asked for that, holds something.
@@ -169,6 +169,11 @@ func (w *watch) Record(now sched.Time, events []sched.Event, actions []sched.Act
 		}
 		w.wake = 0
 	}
+	for i := range events { // at the instant of its end an attempt may say that it was resized, in whatever order
+		if l := w.attempts[events[i].Attempt]; l != nil && events[i].Kind == sched.AttemptResized {
+			l.resized = false
+		}
+	}
 	for i := range events {
 		w.event(now, &events[i])
 	}
@@ -212,8 +217,7 @@ func (w *watch) fact(now sched.Time, e *sched.Event) {
 		if !l.suspended {
 			w.say(now, "attempt %d is suspended, and the core did not ask for it", e.Attempt.Serial())
 		}
-	case e.Kind == sched.AttemptResized:
-		l.resized = false
+	case e.Kind == sched.AttemptResized: // Record has noted it
 	case e.Kind == sched.ResizeAsked:
 		if amount, ok := e.Body.(*sched.Resources); !ok || *amount == (sched.Resources{}) {
 			w.say(now, "attempt %d comes to hold nothing: Body must say the amount", e.Attempt.Serial())

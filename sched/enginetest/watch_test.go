@@ -60,6 +60,10 @@ func TestWatchAllowsStaleFacts(t *testing.T) {
 		{Kind: sched.ResizeAsked, Attempt: id, Body: &sched.Resources{}},
 		{Kind: sched.AttemptDone, Attempt: id},
 	}, nil)
+	other := sched.NewAttemptID(2, 0)
+	w.Record(3, nil, []sched.Action{{Kind: sched.Launch, Attempt: other}, {Kind: sched.Resize, Attempt: other}})
+	w.Record(4, []sched.Event{{Kind: sched.AttemptDone, Attempt: other}, {Kind: sched.AttemptResized, Attempt: other}},
+		nil)
 	if len(w.wrong) > 0 {
 		t.Errorf("said %q", w.wrong)
 	}

@@ -38,6 +38,11 @@ func (b *Batches) Next() bool {
 	if b.size > 0 {
 		b.attempt.share.Store(min(int64(float64(b.reader.Bytes())/float64(b.size)*1e6), 1e6))
 	}
+	if b.out.collect != nil && b.attempt.ration.due.Load() {
+		if b.failed = b.out.collect.fit(); b.failed != nil {
+			return false
+		}
+	}
 	if b.failed = b.attempt.pass(); b.failed != nil {
 		return false
 	}

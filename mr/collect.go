@@ -160,13 +160,32 @@ func (c *collector) more(l *pairLog, need int) error {
 				return nil
 			}
 		}
-		if again {
+		if !again {
+			if err := c.spill(); err != nil {
+				return err
+			}
+		} else if !c.task.attempt.takeBack() {
 			return pairTooLong(c.account)
 		}
+	}
+}
+
+// fit spills what is in memory, if that is too much for what the attempt is to hold since it was resized. It is called
+// before the account's limit changes, so that there is room to sort.
+func (c *collector) fit() error {
+	limit := c.task.attempt.ration.limit()
+	if c.account.Used()+c.largest*2*entryBytes <= limit {
+		return nil
+	}
+	if c.table == nil || c.table.Len() > 0 {
 		if err := c.spill(); err != nil {
 			return err
 		}
 	}
+	if c.table != nil && c.account.Used() > limit {
+		c.table.Reset(false)
+	}
+	return nil
 }
 
 // errPairTooLong is the error for a pair that does not fit the memory of any attempt.
@@ -205,7 +224,7 @@ func (c *collector) spill() error {
 func (c *collector) spillTable() error {
 	a := c.task.attempt
 	if c.table.Len() == 0 { // besides the slots there is no room for a single pair
-		if c.table.Shrink() {
+		if c.table.Shrink() || c.task.attempt.takeBack() {
 			return nil
 		}
 		return pairTooLong(c.account)

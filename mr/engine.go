@@ -40,6 +40,15 @@ type Launch struct {
 	signs  int64     // Attempt.Signs when the engine last looked
 	alive  time.Time // when signs last changed
 	hung   bool
+
+	holds    sched.Resources // what the core has asked it to hold
+	resizing bool            // it holds more memory than that, and has not said yet that it does not
+}
+
+// hold changes what the attempt is to hold, and reports whether it has to free or to take memory for that.
+func (l *Launch) hold(amount sched.Resources) bool {
+	l.holds = amount
+	return l.Attempt.ration.hold(amount[sched.Memory])
 }
 
 // A Submission is a job, and when it arrives.
@@ -93,7 +102,7 @@ type Config struct {
 }
 
 // Powers are what this engine can do beyond launching.
-const Powers = sched.CanKill | sched.CanSuspend | sched.CanNameTasks | sched.CanProbe
+const Powers = sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 
 // ErrHung is the error of an attempt that has shown no sign of life for Config.Timeout.
 var ErrHung = errors.New("no sign of life within the time limit")
@@ -268,7 +277,16 @@ func (e *engine) dispatcher(ctx context.Context) sched.Dispatcher {
 		Resume: func(id sched.AttemptID) {
 			if l := e.attempts[id]; l != nil {
 				l.alive = time.Now()
+				l.resizing = false // the core forgets that it asked an attempt for less which it suspends then
+				l.hold(e.core.Amount(e.core.Attempt(id).Holds))
 				l.Attempt.Resume()
+			}
+		},
+		Resize: func(id sched.AttemptID, shape sched.ShapeID) {
+			if l := e.attempts[id]; l != nil {
+				if l.resizing = l.hold(e.core.Amount(shape)); !l.resizing {
+					e.events = append(e.events, sched.Event{Kind: sched.AttemptResized, Attempt: id})
+				}
 			}
 		},
 		Probe: func(job sched.JobID) {
@@ -293,6 +311,12 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(),
 		Attempt: NewAttempt(actx, task, j.number(stage, task))}
 	l.Attempt.job, l.Attempt.hardware = j.id, j.mayUse(hardwareOf(e.core, a), stage, task)
+	l.holds = e.core.Amount(a.Shape)
+	l.Attempt.ration.asks = e.core.Stage(a.Stage).Spec.PerTask[sched.Memory]
+	l.Attempt.ration.holds.Store(l.holds[sched.Memory])
+	l.Attempt.ration.tell = func(again bool) {
+		e.mail.send(func(e *engine, _ context.Context) { e.resized(l, again) })
+	}
 	e.attempts[a.Attempt] = l
 	j.running++
 	fate := e.config.Chaos.fate(a.Stage, a.Task, l.Attempt.Number)
@@ -308,6 +332,24 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 		}
 		e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
 	}()
+}
+
+// resized tells the core that the memory of attempt l keeps to what the core asked for. again says that the attempt,
+// which could not go on with less, has the memory again that its stage asks for: the core learns what it holds then.
+func (e *engine) resized(l *Launch, again bool) {
+	if e.attempts[l.id] == nil {
+		return
+	}
+	if l.resizing {
+		l.resizing = false
+		e.events = append(e.events, sched.Event{Kind: sched.AttemptResized, Attempt: l.id})
+	}
+	if again {
+		amount := l.holds
+		amount[sched.Memory] = l.Attempt.ration.asks
+		l.holds = amount
+		e.events = append(e.events, sched.Event{Kind: sched.ResizeAsked, Attempt: l.id, Body: &amount})
+	}
 }
 
 // hardwareOf returns the class of nodes whose hardware an attempt may use; "": none. If the devices of the class are
@@ -331,6 +373,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	if e.attempts[l.id] == nil {
 		return // given up before
 	}
+	e.resized(l, false)
 	delete(e.attempts, l.id)
 	j.running--
 	j.slowed += l.Attempt.Slowed()

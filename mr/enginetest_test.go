@@ -19,13 +19,15 @@ func TestEngineContract(t *testing.T) {
 		var jobs []Submission
 		for range 2 {
 			out := filepath.Join(t.TempDir(), "out")
-			w, err := Open(Order{Job: job, Input: []string{input}, Output: out, Reduces: 2}, site(t, 2))
+			s := site(t, 2)
+			s.Map[sched.Memory], s.Reduce[sched.Memory] = 64, 64
+			w, err := Open(Order{Job: job, Input: []string{input}, Output: out, Reduces: 2}, s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			jobs = append(jobs, Submission{Spec: &sched.JobSpec{Name: "words"}, Work: w})
 		}
-		node := sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}
+		node := sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.VCores: 2, sched.Memory: 256}}
 		if _, err := Serve(t.Context(), Config{Core: core, Nodes: []sched.NodeSpec{node, node}}, jobs); err != nil {
 			t.Error(err)
 		}

@@ -8,7 +8,8 @@ import (
 )
 
 // Memory is what all attempts of an engine share: half of it holds finished map output, the other half is divided among
-// the attempts that run, so that no attempt waits for another's.
+// the attempts that run, so that no attempt waits for another's. An attempt that was resized has more or less of it, in
+// proportion to what it holds.
 type Memory struct {
 	pool    *mem.Pool
 	results *mem.Account
@@ -56,6 +57,66 @@ func (m *Memory) attempt() *mem.Account {
 func (m *Memory) end(a *mem.Account) {
 	a.Close()
 	m.open.Add(-1)
+}
+
+// A ration is the memory that an attempt of an engine may use. The limit of its account follows what the attempt holds
+// by the core's books: the attempt itself sets it, between two batches, so that it can spill before.
+type ration struct {
+	asks int64 // MiB that the attempt's stage asks for; zero: memory is not counted
+	full int64 // limit of the account, in bytes, of an attempt that holds what its stage asks for
+
+	holds atomic.Int64 // MiB that the attempt is to hold
+	due   atomic.Bool  // holds has changed, and the account does not keep to it yet
+	// tell tells the engine that the account keeps to holds; again: because the attempt has taken back what its stage
+	// asks for.
+	tell func(again bool)
+}
+
+// limit returns the limit of the account, in bytes, for what the attempt is to hold.
+func (r *ration) limit() int64 {
+	holds := r.holds.Load()
+	if r.asks == 0 || holds == r.asks {
+		return r.full
+	}
+	return int64(float64(r.full) * float64(holds) / float64(r.asks))
+}
+
+// hold changes what the attempt is to hold, in MiB, and reports whether its account has to follow.
+func (r *ration) hold(mib int64) bool {
+	if r.asks == 0 || r.holds.Swap(mib) == mib {
+		return false
+	}
+	r.due.Store(true)
+	return true
+}
+
+// keep sets the limit of the account after what the attempt holds was changed, and tells the engine once the account
+// keeps to it: after the next spill, or when a table or an index is freed. Only the attempt's own goroutine calls it.
+func (a *Attempt) keep() {
+	r := &a.ration
+	if !r.due.Swap(false) {
+		return
+	}
+	if a.account != nil {
+		if a.account.SetLimit(r.limit()); a.account.Left() < 0 {
+			r.due.Store(true)
+			return
+		}
+	}
+	r.tell(false)
+}
+
+// takeBack gives the attempt, which cannot go on with less, the memory that its stage asks for. It returns false if the
+// attempt has that already.
+func (a *Attempt) takeBack() bool {
+	r := &a.ration
+	if a.account.Limit() >= r.full {
+		return false
+	}
+	r.holds.Store(r.asks)
+	a.account.SetLimit(r.full)
+	r.tell(true)
+	return true
 }
 
 // recordRoom is what an attempt reads records into that are longer than its reader's buffers.

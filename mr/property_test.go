@@ -131,6 +131,8 @@ type flow struct {
 	pending int // pairs until the attempt at work is harmed; negative: it is not
 	panics  bool
 	cancel  context.CancelFunc
+	resizes bool // attempts come to hold more and less
+	now     *Attempt
 	run     *Run
 	groups  []testGroup // of the reduce attempt at work
 }
@@ -149,6 +151,9 @@ func (f *flow) tick() {
 	if f.hog.random.IntN(2000) == 0 {
 		f.hog.move(f.memory)
 	}
+	if f.resizes && f.now != nil && f.hog.random.IntN(500) == 0 { // nil: the sample is read
+		f.now.ration.hold(f.hog.random.Int64N(3 * asksMiB / 2))
+	}
 	if f.pending--; f.pending == 0 {
 		if f.panics {
 			panic(errHarm)
@@ -165,7 +170,12 @@ func (f *flow) attempt(task, number, pairs int) *Attempt {
 		f.pending, f.panics = 1+f.hog.random.IntN(max(1, pairs)), f.hog.random.IntN(2) == 0
 	}
 	f.hog.move(f.memory)
-	return NewAttempt(ctx, task, number)
+	f.now = rationed(NewAttempt(ctx, task, number), func(a *Attempt, _ bool) {
+		if left := a.account.Left(); left < 0 {
+			f.t.Fatalf("the account keeps to its new limit, and has %d bytes too many", -left)
+		}
+	})
+	return f.now
 }
 
 // flowKinds are the ways of pairs through the engine.
@@ -342,7 +352,7 @@ func (f *flow) retry(task, pairs, first int, run func(a *Attempt) error) {
 }
 
 // TestAllPairsArrive: whatever maps emit arrives at the reduces, once, in order, in memory, on disk and folded, while
-// memory is short, others use it up, attempts are killed or panic anywhere, and outputs of maps are lost.
+// memory is short, others use it up, attempts are resized, killed or panic anywhere, and outputs of maps are lost.
 func TestAllPairsArrive(t *testing.T) {
 	dir := t.TempDir()
 	runs := 0
@@ -356,7 +366,8 @@ func TestAllPairsArrive(t *testing.T) {
 		slots := rapid.IntRange(1, 3).Draw(t, "slots")
 		room := rapid.SampledFrom([]int64{5, 8, 16, 40, 150}).Draw(t, "chunks of an attempt")
 		f := &flow{t: t, kind: rapid.SampledFrom(flowKinds).Draw(t, "kind"), maps: rapid.IntRange(1, 8).Draw(t, "maps"),
-			parts: rapid.IntRange(1, 4).Draw(t, "parts"), harm: rapid.SampledFrom([]int{0, 3}).Draw(t, "harm")}
+			parts: rapid.IntRange(1, 4).Draw(t, "parts"), harm: rapid.SampledFrom([]int{0, 3}).Draw(t, "harm"),
+			resizes: rapid.Bool().Draw(t, "resizes")}
 		if f.memory, err = newMemory(2*int64(slots)*room*mem.Chunk, slots); err != nil {
 			t.Fatal(err)
 		}

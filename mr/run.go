@@ -74,6 +74,8 @@ func (r *Run) attempt(t *Task, first Phase, work func() error) error {
 		panic("mr: an attempt is used once")
 	}
 	a.account = r.Memory.attempt()
+	a.ration.full = a.account.Limit()
+	a.account.SetLimit(a.ration.limit())
 	defer r.Memory.end(a.account)
 	a.enter(first)
 	a.clockIn()

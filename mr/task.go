@@ -81,6 +81,7 @@ type Attempt struct {
 	share   atomic.Int64 // progress in ppm
 
 	throttle throttle
+	ration   ration
 
 	mu     sync.Mutex    // guards what follows
 	gate   chan struct{} // closed by Resume
@@ -186,6 +187,9 @@ func (a *Attempt) Report() *Report {
 // attempt is to end; nil: the attempt goes on.
 func (a *Attempt) pass() error {
 	a.sign()
+	if a.ration.due.Load() {
+		a.keep()
+	}
 	a.pay()
 	if a.held.Load() {
 		a.mu.Lock()

@@ -268,7 +268,7 @@ func (a *Account) Move(bs [][]byte, to *Account) bool {
 	return true
 }
 
-// Left is how many bytes the account's limit still allows.
+// Left is how many bytes the account's limit still allows; negative: it was lowered, and the account holds more.
 func (a *Account) Left() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -276,7 +276,19 @@ func (a *Account) Left() int64 {
 }
 
 // Limit is how many bytes the account may hold.
-func (a *Account) Limit() int64 { return int64(a.limit) * Chunk }
+func (a *Account) Limit() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return int64(a.limit) * Chunk
+}
+
+// SetLimit changes how many bytes the account may hold. An account that holds more keeps that, and allocates nothing
+// until enough of it was freed. It must not be closed.
+func (a *Account) SetLimit(limit int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.limit = int(limit / Chunk)
+}
 
 // Used is how many bytes the account holds.
 func (a *Account) Used() int64 {

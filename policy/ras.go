@@ -73,6 +73,12 @@ func rasParams(waves string) []Param {
 			Meaning: "whether the maps that a job requires are counted in whole waves",
 		},
 		{
+			Name: "resize", Kind: Choice, Default: "off",
+			Choices: []Option{{Name: "off"}, {Name: "on", Needs: sched.CanResize}},
+			Meaning: "on: a reduce holds what the profile of its job says of its phase (shuffle while maps of the " +
+				"job are left, merge to write afterwards), where that is less than it asks for",
+		},
+		{
 			Name: "profiles", Kind: Choice, Default: "learned", Choices: []Option{{Name: "learned"}, {Name: "given"}},
 			Meaning: "jobs without a profile: learned, what their tasks use is learned from counters; given, " +
 				"nothing is known of it",

@@ -111,9 +111,10 @@ func (m *matrix) said(k int, n int64) int64 {
 }
 
 // demandIn returns what a task of st uses in the phases from from to to. For each kind it is the most that the profile
-// of its job says, or else what was learned; but at least what the task asks for.
+// of its job says, or else what was learned; but at least what the task holds.
 func (m *matrix) demandIn(st *sched.Stage, from, to sched.Phase) placement.Demand {
-	each := inThousandths(&st.Spec.PerTask)
+	held := m.hold(st, from != sched.PhaseShuffle)
+	each := inThousandths(&held)
 	if p := st.Job.Spec.Profile; p != nil && p.Phases != ([sched.NumPhases]sched.Resources{}) {
 		for ph := from; ph <= to; ph++ {
 			for k, n := range p.Phases[ph] {
@@ -156,7 +157,8 @@ func (m *matrix) guard(st *sched.Stage) placement.Demand {
 // reduceDemands returns what a reduce of st uses while it waits, for each placed map besides, and when it has all its
 // input. What the profile says of disk and network in the phase shuffle is for each map from which it copies.
 func (m *matrix) reduceDemands(st *sched.Stage) (shuffle, each, reduce placement.Demand) {
-	shuffle = inThousandths(&st.Spec.PerTask)
+	held := m.hold(st, false)
+	shuffle = inThousandths(&held)
 	reduce = m.demandIn(st, sched.PhaseMerge, sched.PhaseWrite)
 	if p := st.Job.Spec.Profile; p != nil {
 		for k, said := range &p.Phases[sched.PhaseShuffle] {

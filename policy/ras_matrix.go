@@ -38,6 +38,7 @@ type rasOptions struct {
 	cycle                           sched.Time
 	rounds, copies                  int
 	trigger, literal, waves, learns bool
+	resizes                         bool
 	soft                            float64
 	disk, network                   float64 // bytes/s
 }
@@ -81,6 +82,7 @@ func (m *matrix) init(a Args, need func(*sched.Plan, []row)) {
 		literal: a.Choice("candidates") == "literal",
 		waves:   a.Choice("waves") == "on",
 		learns:  a.Choice("profiles") == "learned",
+		resizes: a.Choice("resize") == "on",
 		soft:    a.Number("soft"),
 		disk:    a.Number("disk") * 1e6,
 		network: a.Number("network") * 1e6,
@@ -94,6 +96,7 @@ func (m *matrix) init(a Args, need func(*sched.Plan, []row)) {
 // decide implements Decide for policies with a matrix.
 func (m *matrix) decide(p *sched.Plan) {
 	m.notice(p)
+	m.refit(p)
 	m.Masters.start(p, anywhere{})
 	m.startPlaced(p)
 	m.Masters.keep(p)
@@ -105,6 +108,7 @@ func (m *matrix) startPlaced(p *sched.Plan) {
 		if m.Dirty = m.Burst.tooLong(p); !m.Dirty {
 			m.place(p)
 			for _, n := range p.Nodes {
+				m.refitOn(p, n) // below the maximum of a queue there may be room again
 				m.serve(p, n)
 			}
 			m.findStranded(p)

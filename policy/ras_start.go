@@ -102,14 +102,14 @@ func (l *nodeLoad) running(st *sched.Stage) (n int32) {
 
 // start starts a task of st on a node if there is room for what it uses, and reports whether it did.
 func (m *matrix) start(p *sched.Plan, st *sched.Stage, n *sched.Node, l *nodeLoad) bool {
-	if st.Pending == 0 || !mayGrow(st) || !leavesMaps(p, st) {
+	if st.Pending == 0 || !mayGrow(st) || !m.leavesMaps(p, st) {
 		return false
 	}
 	d := m.demandOf(p, st)
 	if !l.Fits(&d) {
 		return false
 	}
-	if !p.Launch(st, n) {
+	if !p.LaunchAs(st, n, sched.As{Shape: m.shape(p, st)}) {
 		m.shun(p, st, n)
 		return false
 	}
@@ -120,14 +120,15 @@ func (m *matrix) start(p *sched.Plan, st *sched.Stage, n *sched.Node, l *nodeLoa
 // leavesMaps reports whether one more reduce of a job leaves room, below the maxima of its queues, for a map of the
 // job, if maps wait. Reduces hold their room until all maps are done, and the placement ignores maxima. O(depth of the
 // queues).
-func leavesMaps(p *sched.Plan, st *sched.Stage) bool {
+func (m *matrix) leavesMaps(p *sched.Plan, st *sched.Stage) bool {
 	maps := takesPart(st.Job, false)
 	if st.Kind != sched.Reduce || maps == nil || maps.Pending == 0 {
 		return true
 	}
+	held := m.hold(st, false)
 	for q := p.Queues[st.Job.Queue]; ; q = p.Queues[q.Parent] {
 		for k, each := range &maps.Spec.PerTask {
-			if each > 0 && q.Used[k]+st.Spec.PerTask[k]+each > q.Max[k] {
+			if each > 0 && q.Used[k]+held[k]+each > q.Max[k] {
 				return false
 			}
 		}
@@ -152,7 +153,7 @@ func (m *matrix) demandOf(p *sched.Plan, st *sched.Stage) placement.Demand {
 // shun notes that the core does not let a stage use a node, although the node has room and is not reserved for another
 // stage.
 func (m *matrix) shun(p *sched.Plan, st *sched.Stage, n *sched.Node) {
-	each := &st.Spec.PerTask
+	each := m.hold(st, !mapsLeft(st.Job))
 	if !each.FitsIn(n.Free()) || n.Reserved != (sched.StageID{}) || !each.FitsIn(p.Headroom(st.Job)) {
 		return
 	}
@@ -233,11 +234,12 @@ func (m *matrix) rescue(p *sched.Plan) {
 			return true
 		}
 		d := m.demandOf(p, st)
-		n := p.FirstWhere(st, sched.Where{Level: sched.OffSwitch, Ok: func(n *sched.Node) bool {
+		shape := m.shape(p, st)
+		n := p.FirstWhere(st, sched.Where{Shape: shape, Level: sched.OffSwitch, Ok: func(n *sched.Node) bool {
 			var l nodeLoad
 			l.of(m, p, n)
 			return l.Fits(&d)
 		}})
-		return n != nil && mayGrow(st) && p.Launch(st, n)
+		return n != nil && mayGrow(st) && p.LaunchAs(st, n, sched.As{Shape: shape})
 	})
 }

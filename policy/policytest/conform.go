@@ -144,6 +144,9 @@ func (c *conformance) setup(seed uint64, scale sched.Time) Setup {
 	s.Can |= c.card.Needs
 	s.drawDips(seed, scale)
 	s.drawSizes(seed, scale)
+	if c.card.Needs&sched.CanResize != 0 {
+		s.drawUses(seed)
+	}
 	s.drawForecast(seed, scale)
 	return s
 }

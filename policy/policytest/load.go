@@ -154,6 +154,25 @@ func (s *Setup) drawSizes(seed uint64, scale sched.Time) {
 	}
 }
 
+// drawUses lets profiles say that reduces use other amounts while they copy, and other ones afterwards, than they ask
+// for: less for the most part, and more at times.
+func (s *Setup) drawUses(seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 0x05e5))
+	for _, j := range s.Jobs {
+		last := &j.Stages[len(j.Stages)-1]
+		if last.Kind != sched.Reduce || r.IntN(4) == 0 {
+			continue
+		}
+		for _, ph := range [...]sched.Phase{sched.PhaseShuffle, sched.PhaseReduce} {
+			for k, n := range last.PerTask {
+				if n > 0 && r.IntN(3) > 0 {
+					profileOf(j).Phases[ph][k] = 1 + r.Int64N(n+n/4)
+				}
+			}
+		}
+	}
+}
+
 // drawForecast draws what the policy is told of the room to come, in two of three setups: amounts, or parts of what the
 // nodes have altogether, once or day after day. It ignores what the nodes will offer, so the forecast is wrong. Times
 // are multiples of 100 ms times scale, as in RandomSetup: scale 2 doubles them and changes nothing else.

@@ -45,7 +45,8 @@ import (
 //	       broken=5s (every attempt fails after 5s)
 //	queue  weight; min, max as 50% or kind:amount,...; masters; spared; policy
 //	job    at, user, queue, priority, weight, deadline; min, max as kind:amount,...;
-//	       goal (a metric, or steps: 4s:2,8s:6); accelerators (names of classes, best first); delays (-1: none)
+//	       goal (a metric, or steps: 4s:2,8s:6); accelerators (names of classes, best first); delays (-1: none);
+//	       map, shuffle, reduce, ... (phases: what a task uses there, by its profile, as kind:amount,...)
 //	stage  near (nodes with the input of every task); after; prior; again (time of second attempts);
 //	       memory, vcores; each (kind:amount,...); faster (class:factor,...: task times are divided by it there,
 //	       where the node has accelerators for tasks that hold one); failing=class:5s (instead of being faster
@@ -325,9 +326,9 @@ func (s *scenario) jobLine(line string) error {
 			n, err = strconv.Atoi(v)
 			j.Delays = int32(n)
 		case "accelerators":
-			j.Profile = &sched.Profile{Accelerators: strings.Split(v, ",")}
+			profileOf(j).Accelerators = strings.Split(v, ",")
 		default:
-			err = fmt.Errorf("there is no such option")
+			err = phaseUse(j, k, v)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", k, err)
@@ -340,6 +341,24 @@ func (s *scenario) jobLine(line string) error {
 	}
 	s.setup.Jobs = append(s.setup.Jobs, j)
 	return j.Validate()
+}
+
+func profileOf(j *sched.JobSpec) *sched.Profile {
+	if j.Profile == nil {
+		j.Profile = new(sched.Profile)
+	}
+	return j.Profile
+}
+
+// phaseUse sets what a task of j uses in the phase of a name.
+func phaseUse(j *sched.JobSpec, name, text string) (err error) {
+	for ph := sched.PhaseRead; ph < sched.NumPhases; ph++ {
+		if ph.String() == name {
+			profileOf(j).Phases[ph], err = amounts(text)
+			return err
+		}
+	}
+	return fmt.Errorf("there is no such option")
 }
 
 // goal reads the name of a metric, or steps as 4s:2,8s:6: the cost of a job that completes after each instant.

@@ -24,7 +24,7 @@
 //	masterlaunch.go  topology.go  doors.go  log.go  what runs outside of turns: calls to nodes and programs, the log
 //	site*.go  properties.go  xmlfile.go  capacity.go  fairscheduler.go  hosts.go  unread.go
 //	                                                Hadoop's configuration files, as they stand
-//	config.go  active.go  tls.go  kinds.go  queues.go  access.go  hints.go  names.go  exceptions.go  files_*.go
+//	config.go  active.go  tls.go  sizes.go  queues.go  access.go  hints.go  names.go  exceptions.go  files_*.go
 //	                                                what comes of them: addresses, limits, queues, who may do what
 //
 // For the core an application is a job, an ask group (priority, size, allocation id) is a stage, and a container is an

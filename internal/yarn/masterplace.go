@@ -3,9 +3,11 @@ package yarn
 import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Where an application's user wants its ApplicationMaster, and how many of its failures count.
+// Where an application's next ApplicationMaster may be started, how the core is told, and how many of its failures
+// count.
 
 // mostMasterPlaces bounds the hosts and racks that a submission names for its ApplicationMaster.
 const mostMasterPlaces = 1000
@@ -78,4 +80,52 @@ func (app *application) mostAttempts() int32 {
 		return min(n, app.m.config.Attempts)
 	}
 	return app.m.config.Attempts
+}
+
+// place tells the core where the next ApplicationMaster may be started, and whether there is to be one.
+func (app *application) place() {
+	if app.submission.Unmanaged {
+		return
+	}
+	j := app.m.core.Job(app.job)
+	if j == nil || j.Ended {
+		return
+	}
+	asks := &sched.Asks{Banned: app.excluded()}
+	if g := app.near(); g != nil {
+		asks.Only, asks.Near = g.only(&app.m.nodes), g.near(&app.m.nodes)
+	}
+	// The core may not have heard of the end of the last one yet, so what it has pending does not count.
+	if a := app.current(); a == nil || a.ended() && (a.master == nil || a.master.state == done) {
+		asks.Pending = 1
+	}
+	app.m.note(sched.Event{Kind: sched.AsksChanged, Job: app.job, Body: asks})
+}
+
+// starting reports whether the application waits for an ApplicationMaster to be started.
+func (app *application) starting() bool {
+	a := app.current()
+	return !app.over && (a == nil || a.ended())
+}
+
+// retry notes that the core must be told again where ApplicationMasters that wait may be started, because nodes have
+// changed. It notes nothing if no node is excluded now, or was when nodes changed last.
+func (t *appTable) retry(m *manager) {
+	wary := t.wary > 0 || m.live.shunned.count > 0
+	t.again = t.again || wary || t.retold
+	t.retold = wary
+}
+
+// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once before a
+// Step, however many have.
+func (t *appTable) placeAgain() {
+	if !t.again && !t.nearer {
+		return
+	}
+	for _, app := range t.list {
+		if app.starting() && (t.again || app.near() != nil) {
+			app.place()
+		}
+	}
+	t.again, t.nearer = false, false
 }

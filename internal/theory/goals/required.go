@@ -82,21 +82,6 @@ type Rank struct {
 	Goal  float64 // T_goal of the stage
 }
 
-// Standing returns the rank of a stage at now, where submitted is when its job was submitted. A stage without a goal
-// (Goal is +Inf) ranks as Background, or as Unmeasured while its task times are unknown; the caller may rank it by
-// RequiredAtOnce instead.
-func (s Stage) Standing(now, submitted float64) Rank {
-	switch {
-	case now >= s.Goal:
-		return Rank{Late, -s.Lateness(now), s.Goal}
-	case !s.Known:
-		return Rank{Unmeasured, submitted, s.Goal}
-	case math.IsInf(s.Goal, 1):
-		return Rank{Background, submitted, s.Goal}
-	}
-	return Rank{Planned, -s.Required(now), s.Goal}
-}
-
 // SameValue is the grain of the values of ranks: values are compared as whole multiples of it (2.4). So equality is
 // transitive, which a tolerance would not be.
 const SameValue = 1e-9

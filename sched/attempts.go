@@ -241,11 +241,27 @@ func (c *cluster) suspended(a *Attempt) {
 	st.Suspended++
 	st.Job.Running--
 	c.ledger.climb(st, booking{count: Count{Running: -1, Away: -a.away()}})
-	var keeps Resources
-	keeps[Memory] = c.view.Amount(a.Holds)[Memory]
 	a.State, a.parked, a.wants = Suspended, true, a.Holds
-	c.rebook(a, c.ledger.shapes.intern(keeps))
+	c.rebook(a, c.ledger.memoryOf(c.view.Amount(a.Holds)))
 	c.ledger.demand(st, c.ledger.missing(a), 1)
+}
+
+// resizeAsked books what attempt a holds now because its application asked for that. A suspended attempt holds the
+// memory of it, and needs the rest to run again.
+func (c *cluster) resizeAsked(a *Attempt, amount Resources) {
+	l, to := &c.ledger, c.ledger.shapes.intern(amount)
+	holds := to
+	if a.parked {
+		holds = l.memoryOf(amount)
+		l.demand(a.Stage, l.missing(a), -1)
+	}
+	l.leaving(a, -1)
+	a.wants = to
+	c.rebook(a, holds)
+	l.leaving(a, 1)
+	if a.parked {
+		l.demand(a.Stage, l.missing(a), 1)
+	}
 }
 
 // rebook changes the shape that attempt a holds.

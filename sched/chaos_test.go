@@ -160,7 +160,7 @@ func watchChaos(t *testing.T, seed uint64, many int32, each func(*rig)) *rig {
 	return g
 }
 
-// wakeOrStep is step, with attempts failing and resizes confirmed at random, and a wake when nothing else is due.
+// wakeOrStep is step, with attempts failing, resizes confirmed and asked for at random, and a wake when nothing else is due.
 func (g *rig) wakeOrStep(r *rand.Rand) bool {
 	for i := range g.due {
 		if e := &g.due[i].ev; e.Kind == AttemptDone && e.Outcome == OK && r.IntN(50) == 0 {
@@ -171,6 +171,10 @@ func (g *rig) wakeOrStep(r *rand.Rand) bool {
 		for a := range g.core.AttemptsOn(n) {
 			if a.State == Running && a.wants != a.Holds {
 				g.at(g.core.Now, Event{Kind: AttemptResized, Attempt: a.ID})
+			}
+			if r.IntN(50) == 0 { // in whatever state it is
+				amount := Resources{Memory: int64(1 + r.IntN(3)), VCores: 1}
+				g.at(g.core.Now, Event{Kind: ResizeAsked, Attempt: a.ID, Body: &amount})
 			}
 		}
 	}

@@ -132,9 +132,8 @@ func (c *cluster) apply(e *Event) {
 			c.rebook(a, a.wants)
 		}
 	case ResizeAsked:
-		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone && !a.parked && a.wants == a.Holds {
-			a.wants = c.ledger.shapes.intern(*e.Body.(*Resources))
-			c.rebook(a, a.wants)
+		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone && (a.parked || a.wants == a.Holds) {
+			c.resizeAsked(a, *e.Body.(*Resources))
 		}
 	case AttemptProgress:
 		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone {

@@ -198,6 +198,11 @@ func (l *ledger) leaving(a *Attempt, sign int64) {
 	}
 }
 
+// memoryOf returns the shape of the memory in amount.
+func (l *ledger) memoryOf(amount Resources) ShapeID {
+	return l.shapes.intern(Resources{Memory: amount[Memory]})
+}
+
 // missing returns what the suspended attempt a needs to run again.
 func (l *ledger) missing(a *Attempt) *shape {
 	return l.shapes.list[l.shapes.intern(l.view.Amount(a.wants).Sub(l.view.Amount(a.Holds)))]

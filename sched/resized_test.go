@@ -48,3 +48,56 @@ func TestResizeAsked(t *testing.T) {
 		t.Errorf("the node has %v in use", c.Node(1).Used)
 	}
 }
+
+// The application of an attempt that was asked to end or to suspend, or is suspended, has another amount: what it gives
+// back, and what it needs to run again, is that amount.
+func TestResizeAskedByLeaving(t *testing.T) {
+	for _, end := range []string{"kill", "suspend"} {
+		t.Run(end, func(t *testing.T) {
+			r := newRig(t, Config{Can: CanKill | CanSuspend})
+			r.node(Resources{Memory: 10, VCores: 4})
+			r.submit(1, &JobSpec{Stages: []StageSpec{{Kind: Map, PerTask: Resources{Memory: 3, VCores: 2}, Tasks: 1,
+				MaxAttempts: 4}}})
+			r.step()
+			c := r.core
+			a, n := find(t, &c.View, c.Job(1).Stages[0], 1), c.Node(1)
+			step := func(decide policyFunc, events ...Event) {
+				t.Helper()
+				c.policy = decide
+				c.Step(c.Now+sec, events)
+				checkSums(t, c)
+			}
+			nothing := func(*Plan) {}
+			asks := func(memory, cores int64) Event {
+				return Event{Kind: ResizeAsked, Attempt: a.ID, Body: &Resources{Memory: memory, VCores: cores}}
+			}
+			step(func(p *Plan) {
+				if end == "kill" {
+					p.Kill(a, 0)
+				} else {
+					p.Suspend(a)
+				}
+			})
+			step(nothing, asks(5, 1))
+			if n.Used != (Resources{Memory: 5, VCores: 1}) || n.Leaving[VCores] != 1 {
+				t.Errorf("asked to %s: used %v, leaving %v", end, n.Used, n.Leaving)
+			}
+			if end == "kill" {
+				step(nothing, Event{Kind: AttemptDone, Outcome: Killed, Attempt: a.ID})
+				if n.Leaving != (Resources{}) || c.Queues[0].Leaving != (Resources{}) {
+					t.Errorf("ended: leaving %v, of the queue %v", n.Leaving, c.Queues[0].Leaving)
+				}
+				return
+			}
+			step(nothing, Event{Kind: AttemptSuspended, Attempt: a.ID})
+			step(nothing, asks(7, 3))
+			if n.Used != (Resources{Memory: 7}) {
+				t.Errorf("suspended: used %v", n.Used)
+			}
+			step(func(p *Plan) { p.Resume(a) })
+			if a.State != Running || n.Used != (Resources{Memory: 7, VCores: 3}) {
+				t.Errorf("resumed: %v, used %v", a.State, n.Used)
+			}
+		})
+	}
+}

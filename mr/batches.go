@@ -38,7 +38,7 @@ func (b *Batches) Next() bool {
 	if b.size > 0 {
 		b.attempt.share.Store(min(int64(float64(b.reader.Bytes())/float64(b.size)*1e6), 1e6))
 	}
-	if b.out.collect != nil && b.attempt.ration.due.Load() {
+	if b.out.collect != nil && b.attempt.ration.due() {
 		if b.failed = b.out.collect.fit(); b.failed != nil {
 			return false
 		}

@@ -334,21 +334,26 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	}()
 }
 
-// resized tells the core that the memory of attempt l keeps to what the core asked for. again says that the attempt,
-// which could not go on with less, has the memory again that its stage asks for: the core learns what it holds then.
+// resized handles ration.tell of attempt l. An attempt that has taken memory back holds that whatever the core has asked
+// for meanwhile, and the core learns it.
 func (e *engine) resized(l *Launch, again bool) {
-	if e.attempts[l.id] == nil {
+	if e.attempts[l.id] == nil || !again && l.Attempt.ration.due() {
 		return
 	}
-	if l.resizing {
-		l.resizing = false
-		e.events = append(e.events, sched.Event{Kind: sched.AttemptResized, Attempt: l.id})
-	}
+	e.gaveUp(l)
 	if again {
 		amount := l.holds
 		amount[sched.Memory] = l.Attempt.ration.asks
-		l.holds = amount
+		l.hold(amount)
 		e.events = append(e.events, sched.Event{Kind: sched.ResizeAsked, Attempt: l.id, Body: &amount})
+	}
+}
+
+// gaveUp tells the core, if that waits for it, that attempt l holds no more memory than the core asked for.
+func (e *engine) gaveUp(l *Launch) {
+	if l.resizing {
+		l.resizing = false
+		e.events = append(e.events, sched.Event{Kind: sched.AttemptResized, Attempt: l.id})
 	}
 }
 
@@ -373,7 +378,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	if e.attempts[l.id] == nil {
 		return // given up before
 	}
-	e.resized(l, false)
+	e.gaveUp(l)
 	delete(e.attempts, l.id)
 	j.running--
 	j.slowed += l.Attempt.Slowed()

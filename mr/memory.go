@@ -66,11 +66,15 @@ type ration struct {
 	full int64 // limit of the account, in bytes, of an attempt that holds what its stage asks for
 
 	holds atomic.Int64 // MiB that the attempt is to hold
-	due   atomic.Bool  // holds has changed, and the account does not keep to it yet
-	// tell tells the engine that the account keeps to holds; again: because the attempt has taken back what its stage
-	// asks for.
+	asked atomic.Int64 // how often hold has changed that
+	kept  atomic.Int64 // asked when the account last came to keep to holds
+	// tell tells the engine that the account keeps to holds, unless that has changed again meanwhile (due); again:
+	// because the attempt has taken back what its stage asks for.
 	tell func(again bool)
 }
+
+// due reports whether the account does not keep yet to what the attempt is to hold.
+func (r *ration) due() bool { return r.asked.Load() != r.kept.Load() }
 
 // limit returns the limit of the account, in bytes, for what the attempt is to hold.
 func (r *ration) limit() int64 {
@@ -83,26 +87,26 @@ func (r *ration) limit() int64 {
 
 // hold changes what the attempt is to hold, in MiB, and reports whether its account has to follow.
 func (r *ration) hold(mib int64) bool {
-	if r.asks == 0 || r.holds.Swap(mib) == mib {
+	if r.asks == 0 {
 		return false
 	}
-	r.due.Store(true)
-	return true
+	if r.holds.Swap(mib) != mib {
+		r.asked.Add(1)
+	}
+	return r.due()
 }
 
-// keep sets the limit of the account after what the attempt holds was changed, and tells the engine once the account
-// keeps to it: after the next spill, or when a table or an index is freed. Only the attempt's own goroutine calls it.
+// keep sets the limit of the account while that is due, and tells the engine once the account keeps to it: after the
+// next spill, or when a table or an index is freed. Only the attempt's own goroutine calls it.
 func (a *Attempt) keep() {
 	r := &a.ration
-	if !r.due.Swap(false) {
-		return
-	}
+	asked := r.asked.Load() // before holds
 	if a.account != nil {
 		if a.account.SetLimit(r.limit()); a.account.Left() < 0 {
-			r.due.Store(true)
 			return
 		}
 	}
+	r.kept.Store(asked)
 	r.tell(false)
 }
 

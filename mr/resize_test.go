@@ -344,6 +344,132 @@ func TestResizeWhenGivenUp(t *testing.T) {
 	}
 }
 
+// An attempt says that its memory has grown at the instant at which it is asked to give some up: that is no word of
+// what it gives up. Job 1 asks for 60 of 100 MiB, holds 80 from 1 s on, and is asked at 3 s to hold 40. Job 2 asks for
+// 60 MiB and takes 2 s.
+func TestResizeCrosses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended, looks := endings{}, make(chan struct{})
+		first := crossing(func(l *Launch) error {
+			<-looks
+			if err := l.Attempt.pass(); err != nil {
+				return err
+			}
+			time.Sleep(2 * time.Second)
+			if err := l.Attempt.pass(); err != nil {
+				return err
+			}
+			time.Sleep(5 * time.Second)
+			return nil
+		})
+		second := crossing(nil)
+		second.stages[0].Prior = 2 * time.Second
+		serveCrossing(t, ended, first, second, moment{time.Second, holdMemory(80)},
+			moment{3 * time.Second, func(p *sched.Plan, a *sched.Attempt) {
+				close(looks)
+				synctest.Wait()
+				holdMemory(40)(p, a)
+			}})
+		if want := 7 * time.Second; ended[2] != want {
+			t.Errorf("job 2 ends at %v, want %v", ended[2], want)
+		}
+	})
+}
+
+// An attempt takes back the 60 MiB that its stage asks for at the instant at which it is asked to hold another amount,
+// or is suspended: it holds 60 by the books and in memory.
+func TestResizeTakenBack(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then func(p *sched.Plan, a *sched.Attempt)
+	}{
+		{"grows", holdMemory(80)},
+		{"shrinks", holdMemory(20)},
+		{"suspended", func(p *sched.Plan, a *sched.Attempt) { p.Suspend(a) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				memory, err := newMemory(64<<20, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer memory.Close()
+				takes := make(chan struct{})
+				full, limit, booked := memory.attemptBytes(), int64(0), int64(0)
+				first := crossing(func(l *Launch) error {
+					a := l.Attempt
+					a.account, a.ration.full = memory.attempt(), full
+					defer memory.end(a.account)
+					time.Sleep(2 * time.Second)
+					if err := a.pass(); err != nil {
+						return err
+					}
+					<-takes
+					if !a.takeBack() {
+						t.Error("it takes nothing back")
+					}
+					time.Sleep(2 * time.Second)
+					for range 2 { // before and after it waits to be resumed
+						if err := a.pass(); err != nil {
+							return err
+						}
+					}
+					limit = a.account.Limit()
+					time.Sleep(5 * time.Second)
+					return nil
+				})
+				serveCrossing(t, endings{}, first, nil, moment{time.Second, holdMemory(40)},
+					moment{3 * time.Second, func(p *sched.Plan, a *sched.Attempt) {
+						close(takes)
+						synctest.Wait()
+						c.then(p, a)
+					}},
+					moment{6 * time.Second, func(p *sched.Plan, a *sched.Attempt) {
+						if a.State == sched.Suspended {
+							p.Resume(a)
+						}
+					}},
+					moment{8 * time.Second, func(p *sched.Plan, a *sched.Attempt) {
+						booked = p.Amount(a.Holds)[sched.Memory]
+					}})
+				if booked != 60 || limit != full {
+					t.Errorf("it holds %d MiB by the books, and %d of %d bytes", booked, limit, full)
+				}
+			})
+		})
+	}
+}
+
+// crossing is a job of one map that asks for 60 MiB.
+func crossing(run func(*Launch) error) *sleeper {
+	return &sleeper{run: run, stages: []sched.StageSpec{{Kind: sched.Map, Tasks: 1, MaxAttempts: 4,
+		PerTask: sched.Resources{sched.VCores: 1, sched.Memory: 60}}}}
+}
+
+// holdMemory resizes an attempt.
+func holdMemory(mib int64) func(*sched.Plan, *sched.Attempt) {
+	return func(p *sched.Plan, a *sched.Attempt) {
+		p.Resize(a, p.Shape(sched.Resources{sched.VCores: 1, sched.Memory: mib}))
+	}
+}
+
+// serveCrossing runs one job or two (second: nil) on a node of 100 MiB.
+func serveCrossing(t *testing.T, ended endings, first, second *sleeper, at ...moment) {
+	t.Helper()
+	jobs := []Submission{{Spec: &sched.JobSpec{Name: "1"}, Work: first}}
+	if second != nil {
+		jobs = append(jobs, Submission{Spec: &sched.JobSpec{Name: "2"}, Work: second})
+	}
+	room := sched.Resources{sched.VCores: 2, sched.Memory: 100}
+	if _, err := Serve(t.Context(), Config{
+		Core:   sched.Config{Policy: &acting{at: at}, Recorder: ended},
+		Nodes:  []sched.NodeSpec{{Class: "c", Capacity: room}},
+		Settle: synctest.Wait,
+	}, jobs); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Two attempts hold 2 of 4 cores each, and from 1 s on the node offers half of them: each has half of the time. From
 // 2 s on one of them holds one core, so that each has two thirds.
 func TestResizeThrottled(t *testing.T) {

@@ -187,7 +187,7 @@ func (a *Attempt) Report() *Report {
 // attempt is to end; nil: the attempt goes on.
 func (a *Attempt) pass() error {
 	a.sign()
-	if a.ration.due.Load() {
+	if a.ration.due() {
 		a.keep()
 	}
 	a.pay()

@@ -47,12 +47,13 @@ func (m *matrix) shape(p *sched.Plan, st *sched.Stage) sched.ShapeID {
 }
 
 // refit lets reduces hold what they use in their phase (docs/spec/ras.md, 2.8): those of jobs whose last map has ended,
-// or whose maps wait again, and those on nodes that are news, for which there may have been no room before. O(stages ·
-// reduces of these jobs and nodes).
+// or whose maps wait again, and those on nodes that are news, for which there may have been no room before. O(stages)
+// for each event, and for each reduce of these jobs and attempt on these nodes; nothing with resize=off.
 func (m *matrix) refit(p *sched.Plan) {
 	if !m.resizes {
 		return
 	}
+	seen := map[sched.JobID]bool{} // many maps may end at one instant
 	for i := range p.Events {
 		var j *sched.Job
 		switch e := &p.Events[i]; e.Kind {
@@ -63,9 +64,10 @@ func (m *matrix) refit(p *sched.Plan) {
 		case sched.TaskUndone, sched.AsksChanged:
 			j = p.Job(e.Job)
 		}
-		if j == nil || j.Ended {
+		if j == nil || j.Ended || seen[j.ID] {
 			continue
 		}
+		seen[j.ID] = true
 		for _, st := range j.Stages {
 			if st.Kind == sched.Reduce {
 				for a := range p.Attempts(st) {

@@ -160,7 +160,8 @@ func watchChaos(t *testing.T, seed uint64, many int32, each func(*rig)) *rig {
 	return g
 }
 
-// wakeOrStep is step, with attempts failing, resizes confirmed and asked for at random, and a wake when nothing else is due.
+// wakeOrStep is step, with attempts failing, resizes confirmed and asked for at random, and a wake when nothing else is
+// due.
 func (g *rig) wakeOrStep(r *rand.Rand) bool {
 	for i := range g.due {
 		if e := &g.due[i].ev; e.Kind == AttemptDone && e.Outcome == OK && r.IntN(50) == 0 {

@@ -334,8 +334,8 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	}()
 }
 
-// resized handles ration.tell of attempt l. An attempt that has taken memory back holds that whatever the core has asked
-// for meanwhile, and the core learns it.
+// resized handles ration.tell of attempt l. An attempt that has taken memory back holds that, whatever the core has
+// asked for meanwhile, and the core learns it.
 func (e *engine) resized(l *Launch, again bool) {
 	if e.attempts[l.id] == nil || !again && l.Attempt.ration.due() {
 		return

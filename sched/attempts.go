@@ -248,7 +248,7 @@ func (c *cluster) suspended(a *Attempt) {
 
 // resizeAsked books what attempt a holds now because its application asked for that. A suspended attempt holds the
 // memory of it, and needs the rest to run again.
-func (c *cluster) resizeAsked(a *Attempt, amount Resources) {
+func resizeAsked(c *cluster, a *Attempt, amount Resources) {
 	l, to := &c.ledger, c.ledger.shapes.intern(amount)
 	holds := to
 	if a.parked {

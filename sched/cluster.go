@@ -133,7 +133,7 @@ func (c *cluster) apply(e *Event) {
 		}
 	case ResizeAsked:
 		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone && (a.parked || a.wants == a.Holds) {
-			c.resizeAsked(a, *e.Body.(*Resources))
+			resizeAsked(c, a, *e.Body.(*Resources))
 		}
 	case AttemptProgress:
 		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone {

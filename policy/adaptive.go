@@ -113,7 +113,7 @@ var adaptiveCard = Card{
 		"by stage: number, mean and variance of the lengths of its finished tasks",
 		"by stage: the length of a task as the estimator last said (with lengths=estimated)",
 		"by stage: how often waiting tasks have passed over a node (with delays)",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 		"by job: whether its goal is given up (with shortage=fewest)",
 		mastersMemory,
 		"by job: whether it was said that its goal cannot be met, and how many of its tasks were known at most",

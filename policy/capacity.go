@@ -64,7 +64,7 @@ var capacityCard = Card{
 	),
 	Memory: []string{
 		"nodes kept for big tasks",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 	},
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }

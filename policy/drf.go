@@ -10,7 +10,7 @@ var drfCard = Card{
 	Params: PlacingParams(mastersParam("0.5", "a user's share")),
 	Memory: []string{
 		"the capacity that shares are of",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

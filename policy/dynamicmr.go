@@ -87,7 +87,7 @@ var dynamicmrCard = Card{
 		"by stage: how long its finished tasks took, which were killed; stages that are to start such a task again",
 		"maps that hold a reduce slot near their input, and how many such slots reduces have not had back",
 		"what a map and a reduce weigh, where slots have weights",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 		"by stage: the size of a task, as the estimator last said (with base=srpt)",
 	},
 	Claims: []Claim{TimeInvariant},

@@ -7,7 +7,7 @@ var edfCard = Card{
 	Source: "Liu and Layland, Scheduling Algorithms for Multiprogramming in a Hard-Real-Time Environment, JACM 1973",
 	Spec:   "docs/spec/policies.md#edf",
 	Params: PlacingParams(MasterParams()...),
-	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", keeperMemory},
+	Memory: []string{PlacingMemory, MasterMemory},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }
 

@@ -20,7 +20,7 @@ var fewestEntry = policy.Entry{
 	Card: policy.Card{
 		Title:  "the job with the fewest waiting tasks first",
 		Params: policy.PlacingParams(policy.PreemptParams()...),
-		Memory: []string{"by stage: since when it waits for a node near its input (with a delay)"},
+		Memory: []string{policy.PlacingMemory, policy.PreemptMemory},
 		Claims: []policy.Claim{policy.WorkConserving, policy.NonPreemptive, policy.TimeInvariant},
 	},
 	New: func(a policy.Args) sched.Policy {

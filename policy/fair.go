@@ -42,10 +42,10 @@ var fairCard = Card{
 		},
 	),
 	Memory: []string{
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 		"the capacity that shares are of",
 		"by queue: since when it has less than its shares (with preempt)",
-		keeperMemory,
+		MasterMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

@@ -7,7 +7,7 @@ var fifoCard = Card{
 	Source: "Hadoop 1.x, JobQueueTaskScheduler",
 	Spec:   "docs/spec/policies.md#fifo",
 	Params: PlacingParams(MasterParams()...),
-	Memory: []string{"by stage: since when it waits for a node near its input (with a delay)", keeperMemory},
+	Memory: []string{PlacingMemory, MasterMemory},
 	Claims: []Claim{WorkConserving, NonPreemptive, InOrder, TimeInvariant},
 }
 

@@ -29,7 +29,7 @@ var flexCard = Card{
 		"by queue: what its jobs should hold",
 		"whether slots are to be divided anew, when at the earliest, how often at this instant, and the capacity " +
 			"that was divided",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

@@ -104,8 +104,8 @@ var fspyCard = Card{
 		"by job: its queue, what it held when last counted, its probe",
 		"by stage: how many tasks were done when its size was asked last",
 		"mean times of the tasks of jobs too small to be probed",
-		"by stage: since when it waits for a node near its input (with a delay)",
-		keeperMemory,
+		PlacingMemory,
+		MasterMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

@@ -113,7 +113,7 @@ var hardwareCard = Card{
 		"by stage: whether it is accelerable, and what it needs beyond its grants",
 		"by job: failed attempts in a row on each accelerated pool",
 		"whether slots are to be divided anew, and when at the earliest",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 	},
 	Limits: []Limit{{Verb: "rm", Text: "policy hardware knows accelerated machines by --classes, and the " +
 		"applications that can use them by the tag sojourn.accelerators: others are regular; devices are not counted"}},

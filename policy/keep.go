@@ -15,9 +15,6 @@ type keeper struct {
 	mastersOnly bool // nodes are kept for masters only
 }
 
-// keeperMemory is what a keeper remembers.
-const keeperMemory = "nodes kept for big tasks (with big)"
-
 // Values of the parameter big: for which tasks nodes are kept.
 const (
 	keptForNone    = "overtaken"

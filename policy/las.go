@@ -19,9 +19,9 @@ var lasCard = Card{
 	)...),
 	Memory: []string{
 		"by job: what it had received at the last multiple of the quantum",
-		"by stage: since when it waits for a node near its input (with a delay)",
-		"which running tasks make room for which stage (with preempt)",
-		keeperMemory,
+		PlacingMemory,
+		PreemptMemory,
+		MasterMemory,
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},
 }

@@ -139,7 +139,7 @@ var longtermCard = Card{
 		"attempts that have not run for their quantum yet",
 		"by job: how long its finished tasks ran, and what it had used at the last multiple of the quantum (with jobs)",
 		"the capacity that shares are of",
-		"by stage: since when it waits for a node near its input (with a delay)",
+		PlacingMemory,
 		"by queue: since when it has less than its fair share (with preempt)",
 	},
 	Claims: []Claim{WorkConserving, NonPreemptive, TimeInvariant},

@@ -31,6 +31,9 @@ func mastersParam(standard, meaning string) Param {
 // mastersPart is the part of the cluster that masters may hold where nothing is said, as in Hadoop's Fair Scheduler.
 const mastersPart = 0.5
 
+// MasterMemory is what an [Order] with MasterParams remembers, for Card.Memory.
+const MasterMemory = "nodes kept for big tasks (with big)"
+
 // MasterParams appends the parameters of a policy that embeds an [Order] and lets users say how much of the cluster
 // ApplicationMasters may hold, and whether nodes are kept for them: masters and big.
 func MasterParams(own ...Param) []Param {

@@ -21,8 +21,8 @@ var minedfCard = Card{
 // deadlineMemory is what policies remember that entitle jobs to the slots that they need for their deadlines.
 var deadlineMemory = []string{
 	"by stage: the slots that it is entitled to, and how many tasks had finished when they were computed",
-	"by stage: since when it waits for a node near its input (with a delay)",
-	keeperMemory,
+	PlacingMemory,
+	MasterMemory,
 }
 
 // minedf entitles each stage to the fewest slots with which its job meets its deadline, by the estimator's times of the

@@ -95,8 +95,8 @@ var mrorderCard = Card{
 	)...),
 	Memory: []string{
 		"the jobs that wait for a round", "by job: its place in the order of release",
-		"when the next round is (ati, fti)", "by stage: since when it waits for a node near its input (with a delay)",
-		keeperMemory,
+		"when the next round is (ati, fti)", PlacingMemory,
+		MasterMemory,
 	},
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }

@@ -2,6 +2,9 @@ package policy
 
 import "github.com/sojourn-sched/sojourn/sched"
 
+// PlacingMemory is what a [DelayPlacer] remembers, for Card.Memory.
+const PlacingMemory = "by stage: since when it waits for a node near its input (with a delay)"
+
 // PlacingParams appends the parameters that a [DelayPlacer] reads: delay, rack-delay and locality.
 func PlacingParams(own ...Param) []Param {
 	waits := []Claim{WorkConserving, InOrder}

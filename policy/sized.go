@@ -12,9 +12,9 @@ func sizing(own ...Param) []Param {
 // sizedMemory is what every policy that goes by sizes remembers.
 var sizedMemory = []string{
 	"by stage: the size of a task, as the estimator last said",
-	"by stage: since when it waits for a node near its input (with a delay)",
-	keeperMemory,
-	"which running tasks make room for which stage (with preempt)",
+	PlacingMemory,
+	MasterMemory,
+	PreemptMemory,
 }
 
 // sizes is what a policy knows of task times, in seconds of the whole cluster. The estimator is asked when a stage

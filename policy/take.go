@@ -16,6 +16,9 @@ const (
 	kill                // its work is lost
 )
 
+// PreemptMemory is what an [Order] with PreemptParams remembers, for Card.Memory.
+const PreemptMemory = "which running tasks make room for which stage (with preempt)"
+
 // PreemptParams appends the parameters of a policy that embeds an [Order] and lets it take tasks back: preempt, which
 // is off, suspend or kill, and check.
 func PreemptParams(own ...Param) []Param {

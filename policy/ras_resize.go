@@ -90,15 +90,16 @@ func (m *matrix) refitOn(p *sched.Plan, n *sched.Node) {
 	}
 }
 
-// resize lets a reduce that holds what it uses in the other phase hold what it uses in its own, if there is room. What
-// its application has asked for itself stays.
+// resize lets a reduce that holds what it asks for, as second attempts do, or what it uses in the other phase hold what
+// it uses in its own, if there is room. Another amount, which its application has asked for itself, stays.
 func (m *matrix) resize(p *sched.Plan, a *sched.Attempt) {
 	st := a.Stage
 	if st.Kind != sched.Reduce || a.State != sched.Running || a.Resizing() {
 		return
 	}
 	reducing := !mapsLeft(st.Job)
-	if own := p.Shape(m.hold(st, reducing)); own != a.Holds && a.Holds == p.Shape(m.hold(st, !reducing)) {
+	own := p.Shape(m.hold(st, reducing))
+	if own != a.Holds && (a.Holds == st.Shape || a.Holds == p.Shape(m.hold(st, !reducing))) {
 		p.Resize(a, own)
 	}
 }

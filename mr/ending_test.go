@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,27 +96,28 @@ func TestCloseWaitsForCommit(t *testing.T) {
 // the task is done: no further attempt can commit it, and the job would wait for ever.
 func TestServeGivenUpCommits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		committed, starts := false, 0
+		var committed atomic.Bool
+		var starts atomic.Int32
 		w := &sleeper{stages: mapReduce(1, time.Second, 0, 0)[:1]}
 		w.run = func(l *Launch) error {
-			starts++
+			begun := starts.Add(1)
 			switch {
 			case l.Attempt.Number == 0:
 				time.Sleep(time.Minute)
-				committed = true
+				committed.Store(true)
 				return nil
-			case starts > 10:
+			case begun > 10:
 				return Permanent(errors.New("attempts start and end without end"))
 			}
 			time.Sleep(25 * time.Second)
-			if committed {
+			if committed.Load() {
 				return ErrCommitted
 			}
-			committed = true
+			committed.Store(true)
 			return nil
 		}
-		if r := serveOne(t, w, 30*time.Second); r.Outcome != sched.OK || starts != 2 {
-			t.Errorf("%v, %v after %d attempts, want OK after 2", r.Outcome, r.Err, starts)
+		if r := serveOne(t, w, 30*time.Second); r.Outcome != sched.OK || starts.Load() != 2 {
+			t.Errorf("%v, %v after %d attempts, want OK after 2", r.Outcome, r.Err, starts.Load())
 		}
 	})
 }

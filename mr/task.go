@@ -128,8 +128,10 @@ type Suspendable interface {
 }
 
 // Suspends makes the engine suspend, resume and slow child, which works for the attempt, instead of the attempt's own
-// code, which only waits for it. nil: there is no child any more. Only the attempt's own goroutine calls it.
-func (t *Task) Suspends(child Suspendable) {
+// code, which only waits for it. nil: there is no child any more. It returns the child before, which takes its place
+// again when child has ended, as a mapper whose output is combined. Only the attempt's own goroutine calls it, or, while
+// there is a child, the one that emits what the child writes.
+func (t *Task) Suspends(child Suspendable) (before Suspendable) {
 	a := t.attempt
 	if had := a.throttle.outside.Load(); child != nil && !had {
 		a.clockOut() // feeding a program would have to wait for the thread again and again
@@ -138,10 +140,12 @@ func (t *Task) Suspends(child Suspendable) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	before = a.child
 	a.child, a.throttle.down = child, false
 	a.throttle.outside.Store(child != nil)
 	a.settle()
 	a.rethrottle()
+	return before
 }
 
 // Alive gives a sign of life. It is for functions that wait for something else than their input.

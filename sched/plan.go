@@ -239,7 +239,7 @@ func (p *Plan) Resume(a *Attempt) bool {
 // that is reserved for another stage, and below the maxima of its queues. Amounts that grow are booked at once. Amounts
 // that shrink are free when the engine has reported AttemptResized; until then the attempt is Resizing. If there is no
 // room, Resize returns false and books nothing: the policy asks again when the node's room has changed (View.Offers),
-// or makes room and reserves the node for the stage. Resize needs CanResize.
+// or makes room. Resize needs CanResize.
 func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 	if p.Can&CanResize == 0 {
 		return false

@@ -123,8 +123,9 @@ func (o *options) stage(role, line string, out fields) (*stage, error) {
 // engine's iterators and emitters share what they count, so they take turns.
 type pipe struct {
 	*Process
-	task *mr.Task
-	turn sync.Mutex
+	task   *mr.Task
+	before mr.Suspendable // the mapper, where this is its combiner
+	turn   sync.Mutex
 }
 
 // start starts the stage's program for an attempt; file is what its mapper will read. The program is killed when out
@@ -148,7 +149,7 @@ func (s *stage) start(t *mr.Task, file *input.Range, out *mr.Emitter, emit func(
 		return nil, err
 	}
 	p.Process = process
-	t.Suspends(process)
+	p.before = t.Suspends(process)
 	return p, nil
 }
 
@@ -168,7 +169,7 @@ func (p *pipe) finish(fed error) error {
 		p.Kill(fed)
 	}
 	err := p.Wait()
-	p.task.Suspends(nil)
+	p.task.Suspends(p.before)
 	p.task.Uses(p.CPU())
 	return err
 }

@@ -13,18 +13,24 @@ import (
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
-// attemptOf prepares a map attempt of a program on one line of input, and returns what runs it.
+// attemptOf prepares a map attempt of a program on one line of input, and returns what runs it. Its output is dropped.
 func attemptOf(t *testing.T, ctx context.Context, program string) (a *mr.Attempt, run func() error) {
+	t.Helper()
+	return attemptOfJob(t, ctx, Programs{Mapper: "sh -c '" + program + "'", Reducer: None})
+}
+
+// attemptOfJob prepares the map attempt of a job on one line of input, and returns what runs it.
+func attemptOfJob(t *testing.T, ctx context.Context, programs Programs) (a *mr.Attempt, run func() error) {
 	t.Helper()
 	in := filepath.Join(t.TempDir(), "in")
 	if err := os.WriteFile(in, []byte("a\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	j, err := Job(Programs{Mapper: "sh -c '" + program + "'", Reducer: None}, nil, nil)
+	j, err := Job(programs, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := mr.NewMemory(256<<20, 1)
+	memory, err := mr.NewMemory(64<<20, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +133,52 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Fatal("the attempt does not end")
+	}
+}
+
+// A combiner that works on a spill takes the place of the mapper while it runs, and no longer: the mapper of an attempt
+// that is suspended afterwards is stopped. What both used is counted, and nothing else.
+func TestSuspendedAfterCombiner(t *testing.T) {
+	dir := t.TempDir()
+	spilled, pid := filepath.Join(dir, "spilled"), filepath.Join(dir, "pid")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	mapper := filepath.Join(dir, "mapper")
+	if err := os.WriteFile(mapper, []byte("#!/bin/sh\necho $$ >"+pid+"\nwhile [ ! -e "+spilled+
+		" ]; do seq 100000; done\nwhile :; do :; done\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	combiner := filepath.Join(dir, "combiner")
+	if err := os.WriteFile(combiner, []byte("#!/bin/sh\ncat >/dev/null\n: >"+spilled+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a, run := attemptOfJob(t, ctx, Programs{Mapper: mapper, Combiner: combiner, Reducer: "cat"})
+	ended := make(chan error, 1)
+	go func() { ended <- run() }()
+	until := func(what string, is func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("in vain waited until ", what)
+			}
+		}
+	}
+	until("the combiner has run", func() bool { _, err := os.Stat(spilled); return err == nil })
+	a.Suspend()
+	until("the mapper is stopped", func() bool { return stateOf(t, pid) == "T" })
+	a.Resume()
+	until("the mapper goes on", func() bool { return stateOf(t, pid) != "T" })
+	cancel()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the attempt ended with %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the attempt does not end")
+	}
+	if cpu := a.Report().CPU; cpu <= 0 {
+		t.Errorf("it used %v of the processors", cpu)
 	}
 }
 

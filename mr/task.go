@@ -129,8 +129,8 @@ type Suspendable interface {
 
 // Suspends makes the engine suspend, resume and slow child, which works for the attempt, instead of the attempt's own
 // code, which only waits for it. nil: there is no child any more. It returns the child before, which takes its place
-// again when child has ended, as a mapper whose output is combined. Only the attempt's own goroutine calls it, or, while
-// there is a child, the one that emits what the child writes.
+// again when child has ended, as a mapper whose output is combined. Only the attempt's own goroutine calls it, or,
+// while there is a child, the one that emits what the child writes.
 func (t *Task) Suspends(child Suspendable) (before Suspendable) {
 	a := t.attempt
 	if had := a.throttle.outside.Load(); child != nil && !had {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -31,6 +33,11 @@ var smallestEntry = policy.Entry{
 		})
 		return s
 	},
+}
+
+// InWords says what a stage's key stands for: record explain prints it.
+func (s *smallest) InWords(_ *sched.View, _ *sched.Stage, k sched.Key) string {
+	return fmt.Sprintf("%.0f tasks of its job wait", k.Value)
 }
 
 // Decide starts tasks, in order of the keys, where there is room.

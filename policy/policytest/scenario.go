@@ -62,6 +62,11 @@ func RunScenarios(t *testing.T, r policy.Registry, dir string) {
 		if filepath.Ext(path) != ".txt" {
 			return
 		}
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log("-rewrite writes what the policy does now into the file, for you to check")
+			}
+		})
 		s := scenario{registry: r}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			out, err := s.do(d.Cmd, d.Input)

@@ -128,9 +128,9 @@ type Suspendable interface {
 }
 
 // Suspends makes the engine suspend, resume and slow child, which works for the attempt, instead of the attempt's own
-// code, which only waits for it. nil: there is no child any more. It returns the child before, which takes its place
-// again when child has ended, as a mapper whose output is combined. Only the attempt's own goroutine calls it, or,
-// while there is a child, the one that emits what the child writes.
+// code, which only waits for it. nil: there is no child any more. It returns the child before, which goes on if it was
+// stopped. That one can take the place again, as a mapper does when its output was combined. Only the attempt's own
+// goroutine calls it, or, while there is a child, the one that emits what the child writes.
 func (t *Task) Suspends(child Suspendable) (before Suspendable) {
 	a := t.attempt
 	if had := a.throttle.outside.Load(); child != nil && !had {
@@ -140,7 +140,9 @@ func (t *Task) Suspends(child Suspendable) (before Suspendable) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before = a.child
+	if before = a.child; a.throttle.down { // settle stops what takes its place
+		before.Resume()
+	}
 	a.child, a.throttle.down = child, false
 	a.throttle.outside.Store(child != nil)
 	a.settle()

@@ -237,3 +237,36 @@ func TestThrottleFollowsWhatRuns(t *testing.T) {
 		}
 	})
 }
+
+// A program that takes another's place while the attempt is suspended is stopped instead of it, and gives the place
+// back: what works for the attempt then goes on when the attempt does.
+func TestProgramTakesAPlace(t *testing.T) {
+	a := NewAttempt(t.Context(), 0, 0)
+	task := &Task{attempt: a}
+	mapper, combiner := &fakeProgram{t: t, since: time.Now()}, &fakeProgram{t: t, since: time.Now()}
+	stopped := func(when string, first, second bool) {
+		t.Helper()
+		if mapper.since.IsZero() != first || combiner.since.IsZero() != second {
+			t.Errorf("%s: stopped are the mapper (%v) and the combiner (%v), want %v and %v", when,
+				mapper.since.IsZero(), combiner.since.IsZero(), first, second)
+		}
+	}
+	if before := task.Suspends(mapper); before != nil {
+		t.Errorf("before the first there was %v", before)
+	}
+	a.Suspend()
+	stopped("suspended", true, false)
+	before := task.Suspends(combiner)
+	stopped("replaced", false, true)
+	a.Resume()
+	stopped("resumed", false, false)
+	a.Suspend()
+	stopped("suspended again", false, true)
+	if before != mapper || task.Suspends(before) != combiner {
+		t.Error("not the program before")
+	}
+	stopped("in its place again", true, false)
+	a.Resume()
+	task.Suspends(nil)
+	stopped("resumed again", false, false)
+}

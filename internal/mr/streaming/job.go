@@ -149,9 +149,17 @@ func (s *stage) start(t *mr.Task, file *input.Range, out *mr.Emitter, emit func(
 		return nil, err
 	}
 	p.Process = process
-	p.before = t.Suspends(process)
+	if p.before = t.Suspends(process); p.before != nil {
+		t.Suspends(both{p.before, process})
+	}
 	return p, nil
 }
+
+// both are a mapper and the combiner that works on a part of its output.
+type both [2]mr.Suspendable
+
+func (b both) Suspend() { b[0].Suspend(); b[1].Suspend() }
+func (b both) Resume()  { b[0].Resume(); b[1].Resume() }
 
 // next moves an iterator when it is the pipe's turn.
 func (p *pipe) next(move func() bool) bool {

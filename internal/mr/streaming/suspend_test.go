@@ -126,26 +126,18 @@ func TestSuspendedAttemptStopsItsProgram(t *testing.T) {
 	a.Slow(1)
 	grow("no longer slowed")
 	cancel()
-	select {
-	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("the attempt ended with %v", err)
-		}
-	case <-time.After(patience):
-		t.Fatal("the attempt does not end")
-	}
+	endsCanceled(t, ended)
 }
 
-// A combiner that works on a spill takes the place of the mapper while it runs, and no longer: the mapper of an attempt
-// that is suspended afterwards is stopped. What both used is counted, and nothing else.
+// The mapper of an attempt that is suspended is stopped, while a combiner works on a part of its output and after that.
 func TestSuspendedAfterCombiner(t *testing.T) {
 	dir := t.TempDir()
 	spilled, pid := filepath.Join(dir, "spilled"), filepath.Join(dir, "pid")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	mapper := filepath.Join(dir, "mapper")
-	if err := os.WriteFile(mapper, []byte("#!/bin/sh\necho $$ >"+pid+"\nwhile [ ! -e "+spilled+
-		" ]; do seq 100000; done\nwhile :; do :; done\n"), 0o755); err != nil {
+	mapper := filepath.Join(dir, "mapper") // it starts no other program, as above
+	if err := os.WriteFile(mapper, []byte("#!/bin/sh\necho $$ >"+pid+"\nx=0123456789abcdef\nx=$x$x$x$x\nx=$x$x$x$x\n"+
+		"while [ ! -e "+spilled+" ]; do echo $x; done\nwhile :; do :; done\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	combiner := filepath.Join(dir, "combiner")
@@ -169,6 +161,15 @@ func TestSuspendedAfterCombiner(t *testing.T) {
 	a.Resume()
 	until("the mapper goes on", func() bool { return stateOf(t, pid) != "T" })
 	cancel()
+	endsCanceled(t, ended)
+	if cpu := a.Report().CPU; cpu <= 0 {
+		t.Errorf("it used %v of the processors", cpu)
+	}
+}
+
+// endsCanceled waits for the end of an attempt whose context was cancelled.
+func endsCanceled(t *testing.T, ended <-chan error) {
+	t.Helper()
 	select {
 	case err := <-ended:
 		if !errors.Is(err, context.Canceled) {
@@ -176,9 +177,6 @@ func TestSuspendedAfterCombiner(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Fatal("the attempt does not end")
-	}
-	if cpu := a.Report().CPU; cpu <= 0 {
-		t.Errorf("it used %v of the processors", cpu)
 	}
 }
 

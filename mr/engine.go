@@ -116,8 +116,8 @@ func (p permanentError) Unwrap() error { return p.error }
 func Permanent(err error) error { return permanentError{err} }
 
 const (
-	lookAfter = time.Second      // the interval at which the engine looks for attempts that hang
-	patience  = 10 * time.Second // how long an attempt may take to end when it is told to, before it is given up
+	lookInterval = time.Second      // the interval at which the engine looks for attempts that hang
+	patience     = 10 * time.Second // how long an attempt may take to end when it is told to, before it is given up
 )
 
 // An engine runs jobs on the nodes of one process. One goroutine owns it. Attempts, and other work that takes time, run
@@ -671,7 +671,7 @@ func (e *engine) lookAfter(now sched.Time) {
 				Progress: l.Attempt.Progress()})
 		}
 	}
-	if e.config.Timeout == 0 || t.Sub(e.looked) < lookAfter {
+	if e.config.Timeout == 0 || t.Sub(e.looked) < lookInterval {
 		return
 	}
 	e.looked = t
@@ -707,7 +707,7 @@ func (e *engine) wait(ctx context.Context) {
 	}
 	if len(e.attempts) > 0 {
 		if e.config.Timeout > 0 {
-			earlier(e.looked.Sub(e.start) + lookAfter)
+			earlier(e.looked.Sub(e.start) + lookInterval)
 		}
 		if e.config.Report > 0 {
 			earlier(e.reported.Sub(e.start) + e.config.Report)

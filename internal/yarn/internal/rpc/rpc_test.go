@@ -3,11 +3,11 @@ package rpc
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -273,7 +273,7 @@ func TestBrokenPeers(t *testing.T) {
 		return string(appendFrame(nil, &h, &methodHeader{[]byte("echo"), []byte(protocol)}, &text{"x"}))
 	}
 	noise := make([]byte, 10_000)
-	rand.Read(noise)
+	rand.NewChaCha8([32]byte{1}).Read(noise) // by chance some noise has the form of a header
 	for name, c := range map[string]struct{ send, want string }{
 		"silent":            {"", ""},
 		"half a preamble":   {"hrp", ""},

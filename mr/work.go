@@ -136,7 +136,7 @@ func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 		return nil, errClosed
 	}
 	if len(w.rounds) == 0 {
-		return w.plan(ctx, w.order.Job, w.order.Input)
+		return w.plan(ctx, w.order.Job)
 	}
 	r := w.rounds[len(w.rounds)-1]
 	w.mu.Lock()
@@ -154,7 +154,7 @@ func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 	if next == nil {
 		return nil, r.run.CommitJob()
 	}
-	return w.plan(ctx, next, w.order.Input)
+	return w.plan(ctx, next)
 }
 
 // next returns the job of the round after r; nil: there is none.
@@ -174,16 +174,17 @@ func (w *jobWork) next(r *round) (*Job, error) {
 	return next, nil
 }
 
-// plan adds a round that runs job, and returns its stages. The round reads job.Input, or if job names no input, paths:
-// the inputs of the order, in later rounds too. plan finds the files, cuts them into splits, and reads a sample if the
-// output is in total order: this may take long. A folder without files is no error: in the first round the
-// order's Notes hear of it. The caller holds w.planning. After an error no round was added.
-func (w *jobWork) plan(ctx context.Context, job *Job, paths []string) ([]sched.StageSpec, error) {
+// plan adds a round that runs job, and returns its stages. The round reads job.Input, or, if job names no input, the
+// inputs of the order, in later rounds too. plan finds the files, cuts them into splits, and reads a sample if the
+// output is in total order: this may take long. A folder without files is no error: in the first round the order's
+// Notes hear of it. The caller holds w.planning. After an error no round was added.
+func (w *jobWork) plan(ctx context.Context, job *Job) ([]sched.StageSpec, error) {
 	config, err := input.Configure(job.Conf)
 	if err != nil {
 		return nil, err
 	}
 	config.RecordLength, config.Cores = job.Record, w.site.Cores
+	paths := w.order.Input
 	if len(job.Input) > 0 {
 		paths, config.KeepMark = job.Input, len(w.rounds) > 0
 	}

@@ -53,7 +53,7 @@ func (m *matrix) refit(p *sched.Plan) {
 	if !m.resizes {
 		return
 	}
-	seen := map[sched.JobID]bool{} // many maps may end at one instant
+	var seen map[sched.JobID]bool // many maps may end at one instant
 	for i := range p.Events {
 		var j *sched.Job
 		switch e := &p.Events[i]; e.Kind {
@@ -66,6 +66,9 @@ func (m *matrix) refit(p *sched.Plan) {
 		}
 		if j == nil || j.Ended || seen[j.ID] {
 			continue
+		}
+		if seen == nil {
+			seen = map[sched.JobID]bool{}
 		}
 		seen[j.ID] = true
 		for _, st := range j.Stages {

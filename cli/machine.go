@@ -56,10 +56,10 @@ func groupMemory(root, groups string) int64 {
 			continue
 		}
 		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {
-			if text, err := os.ReadFile(filepath.Join(folder, group, file)); err == nil {
-				if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
-					least = min(least, limit)
-				}
+			// The root of version 2 has no such file, and a group without a limit says "max".
+			text, _ := os.ReadFile(filepath.Join(folder, group, file))
+			if limit, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {
+				least = min(least, limit)
 			}
 			if group == "/" {
 				break

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/gob"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -107,18 +110,7 @@ func BenchmarkWriter(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		w, err := NewWriter(io.Discard, Header{}, Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		w.Attach(&core.View)
-		for i := range k.steps {
-			s := &k.steps[i]
-			w.Record(s.Now, s.Events, s.Actions)
-		}
-		if err := w.Close(); err != nil {
-			b.Fatal(err)
-		}
+		k.write(b, core, io.Discard)
 	}
 	perIteration(b, events, entries)
 }
@@ -141,13 +133,135 @@ func BenchmarkReader(b *testing.B) {
 		}
 	})
 	for b.Loop() {
-		for _, err := range reader(b, record).Steps() {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
+		readSteps(b, bytes.NewReader(record))
 	}
 	perIteration(b, events, entries)
+}
+
+// BenchmarkBesideGob writes and reads the Steps of the record that SOJOURN_RECORD names, or else of a part of the day.
+// It does so by the coding of records, and by encoding/gob in one zstd stream, which has no blocks. Payloads are left
+// out of both.
+func BenchmarkBesideGob(b *testing.B) {
+	for _, body := range bodies() {
+		gob.Register(body)
+	}
+	k, core := &kept{}, sched.New(sched.Config{})
+	if name := os.Getenv("SOJOURN_RECORD"); name != "" {
+		core = k.read(b, name)
+	} else {
+		day(b, 1000, 0.5, k).run()
+		core.Shape(slots(1, 0))
+	}
+	entries := int64(0)
+	for i := range k.steps {
+		entries += int64(len(k.steps[i].Events) + len(k.steps[i].Actions))
+	}
+	for _, coding := range []struct {
+		name  string
+		write func(*testing.B, io.Writer)
+		read  func(*testing.B, io.Reader)
+	}{
+		{"record", func(b *testing.B, out io.Writer) { k.write(b, core, out) }, readSteps},
+		{"gob", k.writeGob, k.readGob},
+	} {
+		var file bytes.Buffer
+		coding.write(b, &file)
+		b.Run(coding.name+"/write", func(b *testing.B) {
+			for b.Loop() {
+				coding.write(b, io.Discard)
+			}
+			b.ReportMetric(float64(file.Len()), "bytes")
+			b.ReportMetric(float64(entries), "entries")
+		})
+		b.Run(coding.name+"/read", func(b *testing.B) {
+			for b.Loop() {
+				coding.read(b, bytes.NewReader(file.Bytes()))
+			}
+		})
+	}
+}
+
+// read keeps the Steps of a file, and returns a core that has its shapes.
+func (k *kept) read(b *testing.B, name string) *sched.Core {
+	r, err := Open(name, Payload{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	for s, err := range r.Steps() {
+		if err != nil {
+			b.Fatal(err)
+		}
+		k.Record(s.Now, s.Events, s.Actions)
+	}
+	core := sched.New(sched.Config{})
+	for id := sched.ShapeID(1); ; id++ {
+		amount, ok := r.Amount(id)
+		if !ok {
+			return core
+		}
+		core.Shape(amount)
+	}
+}
+
+// write writes a record of the Steps; core has their shapes.
+func (k *kept) write(b *testing.B, core *sched.Core, out io.Writer) {
+	w, err := NewWriter(out, Header{}, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.Attach(&core.View)
+	for i := range k.steps {
+		s := &k.steps[i]
+		w.Record(s.Now, s.Events, s.Actions)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (k *kept) writeGob(b *testing.B, out io.Writer) {
+	zip, err := zstd.NewWriter(out, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	e := gob.NewEncoder(zip)
+	for i := range k.steps {
+		if err := e.Encode(&k.steps[i]); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := zip.Close(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// readSteps reads a record to its end.
+func readSteps(b *testing.B, in io.Reader) {
+	r, err := NewReader(in, "test.record", Payload{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, err := range r.Steps() {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func (k *kept) readGob(b *testing.B, in io.Reader) {
+	unzip, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer unzip.Close()
+	d := gob.NewDecoder(unzip)
+	for range k.steps {
+		var s Step
+		if err := d.Decode(&s); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // What a tally adds to a run: the same part of the day with and without one.

@@ -68,17 +68,18 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 	one.password = d.keys.Sign(identifier)
 	d.add(string(identifier), one)
 	one.save(u.m, identifier)
-	u.m.forgetToken(string(identifier), one)
+	u.m.expireLater(string(identifier), one)
 	return reply(
 		&wire.TokenGiven{Token: wire.Token{Identifier: identifier, Password: one.password, Kind: token.KindDelegation}},
 	)
 }
 
-// forgetToken forgets a token when its time is over, unless it has been renewed until then.
-func (m *manager) forgetToken(identifier string, one *delegation) {
+// expireLater sets the alarm of a token, which was just added to the good ones, to the time at which it expires. The
+// alarm removes the token, from the stored state too. If the token was renewed by then, the alarm is set again instead.
+func (m *manager) expireLater(identifier string, one *delegation) {
 	one.alarm = m.live.at(one.expires, func() {
 		if m.now.Before(one.expires) {
-			m.forgetToken(identifier, one)
+			m.expireLater(identifier, one)
 		} else {
 			m.keys.delegations.remove(identifier)
 			m.saves.put(nameToken+identifier, nil)

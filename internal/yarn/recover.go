@@ -101,7 +101,7 @@ func (m *manager) restoreToken(s *savedToken) {
 	d := &m.keys.delegations
 	d.last = max(d.last, one.id.Sequence)
 	d.add(string(s.Identifier), one)
-	m.forgetToken(string(s.Identifier), one)
+	m.expireLater(string(s.Identifier), one)
 }
 
 // restoreApp adds a stored application. If its ApplicationMaster had said that it is over, it is over.

@@ -167,7 +167,9 @@ func (p *player) do(plan *sched.Plan, a *sched.Action) error {
 	return nil
 }
 
-// launch starts the very task that the run started, which may be one that runs already.
+// launch carries out a recorded launch: it starts the task that a names, on a's node. If that task runs already, it
+// starts a speculative attempt of it. An error means that the core refuses the launch, or gives the attempt another ID
+// than in the run.
 func (p *player) launch(plan *sched.Plan, a *sched.Action) error {
 	st, n := plan.Stage(a.Stage), plan.Node(a.Node)
 	if st == nil {

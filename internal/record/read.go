@@ -136,8 +136,9 @@ func (r *Reader) Steps() iter.Seq2[*Step, error] {
 	}
 }
 
-// fill reads until raw has n bytes; io.EOF where the file has fewer. It never asks for more memory than twice what the
-// file has.
+// fill reads from the file until raw has at least n bytes, those of earlier calls included. If the file ends first,
+// fill returns io.EOF and keeps what it read: a later call goes on, if the file has grown by then. The file may be
+// damaged, and n be far more than it has. So each read at most doubles raw, or adds blockSize to it.
 func (r *Reader) fill(n int) error {
 	for len(r.raw) < n {
 		have := len(r.raw)

@@ -102,6 +102,7 @@ type costFlags struct {
 	perReduce string
 }
 
+// register registers the flags, and sets f to their defaults: no failures, stragglers or masters.
 func (f *costFlags) register(c *cobra.Command) {
 	f.costs = sim.Defaults()
 	d, o := f.costs, workload.Defaults()
@@ -227,7 +228,10 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 	return costs, o, nil
 }
 
-// addMasters gives jobs their masters, if they are to have any.
+// addMasters returns the jobs with ApplicationMasters (workload.Master.AddTo) as --masters and the flags beside it
+// describe them; without --masters the jobs as they are. The block size and the startup time of tasks in o tell which
+// jobs run in their masters, and for how long. Errors are the user's: flags that lack --masters, a size that is none,
+// masters that cluster c has no room for.
 func (f *costFlags) addMasters(jobs workload.Source, c *workload.Cluster, o workload.Options) (workload.Source, error) {
 	if f.masters == "" {
 		for _, flag := range []string{"uber", "master-start", "master-vcores"} {

@@ -243,7 +243,9 @@ func ship(line string) (s shipped, err error) {
 	return s, nil
 }
 
-// programs returns the options of Hadoop Streaming for a job of programs, and the files to ship.
+// programs returns the options of Hadoop Streaming that name the job's mapper, combiner and reducer. The options' files
+// are the local files that these command lines name, to be shipped. A job without a mapper gets cat. An error names the
+// command line that cannot be split into words.
 func (s *Submitter) programs(j *Job) (o options, err error) {
 	p := &j.Program
 	mapper := p.Mapper

@@ -37,7 +37,8 @@ func (f *footprints) put(key string, used footprint) {
 	f.Past[key] = used
 }
 
-// check returns why the footprints cannot be those of an earlier run; nil: they can.
+// check returns an error if f, which comes from a file, cannot be what an earlier run left: Order does not fit Past,
+// there are too many footprints, or one is of no task or has a rate out of range.
 func (f *footprints) check() error {
 	if len(f.Past) != len(f.Order) || len(f.Order) > mostFootprints {
 		return fmt.Errorf("%d footprints of %d kinds of stages: must be as many, up to %d", len(f.Past), len(f.Order),

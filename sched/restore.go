@@ -32,7 +32,9 @@ type restorer struct {
 	broken error // why no core can have the state; set before a panic
 }
 
-// all fills the cluster. Rows come before what refers to them: nodes, queues, rows of jobs and stages, attempts, lists.
+// all fills the cluster with the state. Rows come before what refers to them: nodes, queues, jobs, stages, attempts.
+// Last come the lists that link rows, and the sets of nodes with room. If no core can have the state, all panics by
+// fail, and Restore returns the error.
 func (r *restorer) all() {
 	c, s := r.c, r.s
 	v := c.view

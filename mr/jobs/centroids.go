@@ -17,7 +17,7 @@ const maxClusters = 1 << 16
 // centroids are movies that others are compared with, as a table of who rated them: most users that a movie has rated
 // none.
 type centroids struct {
-	lines [][]byte // as they were read
+	lines [][]byte // as they were read, behind their last TABs
 	slots []slot   // open addressing by user; a power of two, at most half full
 	votes []vote   // of all users, those of one behind each other
 	shift uint     // 64 - log2(len(slots))
@@ -32,7 +32,8 @@ type vote struct {
 	stars   uint8
 }
 
-// newCentroids parses lines of the form of a movie. What stands before a line's last TAB is passed over.
+// newCentroids makes centroids of lines in the form of a movie, movie:user_rating,…, each numbered by its line, from 0.
+// It passes over what stands before a line's last TAB, and copies the rest. A line of another form is an error.
 func newCentroids(lines [][]byte) (*centroids, error) {
 	if len(lines) == 0 || len(lines) > maxClusters {
 		return nil, fmt.Errorf("read centroids: %d of them, want 1 to %d", len(lines), maxClusters)
@@ -158,6 +159,8 @@ func withCentroids(conf mr.Conf, name string, next func(*centroids) (*mr.Job, er
 	}, nil
 }
 
+// readCentroids reads centroids from files, and numbers them on from file to file. An error about a line names the
+// first file, and counts the lines of all files together.
 func readCentroids(paths ...string) (*centroids, error) {
 	var lines [][]byte
 	for _, path := range paths {

@@ -48,7 +48,7 @@ func (r *Room) take(host string, n int64) bool {
 	return true
 }
 
-// give gives n bytes of a host back.
+// give returns to the room n of the bytes that take took for the host.
 func (r *Room) give(host string, n int64) {
 	if r == nil || n == 0 {
 		return

@@ -96,8 +96,9 @@ func (r *ration) hold(mib int64) bool {
 	return r.due()
 }
 
-// keep sets the limit of the account while that is due, and tells the engine once the account keeps to it: after the
-// next spill, or when a table or an index is freed. Only the attempt's own goroutine calls it.
+// keep sets the limit of the account to what the attempt is to hold. If the account uses no more than that, keep tells
+// the engine (ration.tell); else the change stays due, and pass calls keep again, until a spill, or the end of a table
+// or an index, has freed enough. It frees nothing and waits for nothing. Only the attempt's own goroutine calls it.
 func (a *Attempt) keep() {
 	r := &a.ration
 	asked := r.asked.Load() // before holds

@@ -352,8 +352,9 @@ func (t *taker) takeBack(p *sched.Plan, order *turns, reporting bool) {
 	}
 }
 
-// takeFor makes room for the suspended attempt a on its node: it takes back the last attempt there that comes after the
-// stage of a, if there is one.
+// takeFor makes room for the suspended attempt a on its node: if lastOn finds an attempt there, takeFor suspends that
+// one and promises the room to the stage of a. It does not resume a: resume does so once the room is free. It does
+// nothing if the stage has as many promises already as tasks that wait or are suspended.
 func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 	st := a.Stage
 	if *t.Promised.Of(st) >= st.Pending+st.Suspended {
@@ -367,7 +368,8 @@ func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 }
 
 // lastOn returns the attempt on node n that comes last in the order, if it comes after st and if need, the resources of
-// a task of st, would fit once it has left; nil: there is none.
+// a task of st, would fit once it has left; nil: there is none. Masters, attempts of the job of st and jobs of spared
+// queues are left alone.
 func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched.Resources) (last *sched.Attempt) {
 	most := t.rank(p.View, st, 1)
 	for b := range p.AttemptsOn(n) {

@@ -27,9 +27,10 @@ type ramp struct {
 	copiers    int     // parallel copiers of a reduce; 0: as many as maps
 }
 
-// timeline lays out when each subtask runs, if subtask i of job j takes response[j][i] seconds (spec 6.2): a
-// simulation of the ResourceManager's grants, first come first served over the jobs. A job behind may use what those
-// before it cannot. The intervals of a job are in the order of its subtasks.
+// timeline lays out when each subtask runs, if subtask i of job j takes response[j][i] seconds once it has begun (spec
+// 6.2): a simulation of the ResourceManager's grants, first come first served over the jobs. A job behind may use what
+// those before it cannot. The intervals of a job are in the order of its subtasks, in seconds on the clock of
+// Job.Submit. The cluster and the jobs must have passed check, so that each container fits on a node.
 func timeline(c *Cluster, jobs []Job, response [][]float64, r ramp) [][]Interval {
 	t := newScheduler(c, r)
 	for i := range jobs {
@@ -52,6 +53,7 @@ func timeline(c *Cluster, jobs []Job, response [][]float64, r ramp) [][]Interval
 	return lines
 }
 
+// newScheduler returns a timeline without jobs, on which all nodes are free.
 func newScheduler(c *Cluster, r ramp) *scheduler {
 	t := &scheduler{cluster: c, ramp: r, total: make([]float64, len(c.Nodes[0].Capacity))}
 	t.held = make([]float64, len(t.total))

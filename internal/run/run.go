@@ -176,7 +176,9 @@ func (s Setup) Check() (err error) {
 // Keeps reports whether an estimator keeps what it learns from run to run.
 func Keeps(c model.Card) bool { return c.Keeps != "" }
 
-// follow makes the figures and the record followers of the run, whose configuration is complete but for them.
+// follow sets o.Core.Recorder to all that follows the run: the figures (also o.Tally), the record (also o.writer), the
+// statement of loans, what the state folder keeps, the notes of the policy, and s.Watch. All else of o.Core must be set
+// before, because the record's header has it. An error says why the record cannot be made.
 func (s *Setup) follow(o *Opened) error {
 	options := record.TallyOptions{Policy: s.Choice.Policy, Row: s.Row, Measured: s.Engine.Name == Embedded.Name}
 	if s.Engine.Name == Simulator.Name {

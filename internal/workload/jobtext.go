@@ -121,7 +121,8 @@ func (p *jobText) lacks() string {
 	return ""
 }
 
-// add takes in a line.
+// add takes in the next line: of the job's head ("User: ana"), of the task summary, or of a list of attempts, which
+// begins with "MAP task list for". Other lines are passed over. The caller adds to an error where the line is.
 func (p *jobText) add(line string) (err error) {
 	j := p.job
 	name, value, _ := strings.Cut(line, ": ")

@@ -193,8 +193,9 @@ func bareName(user string) string {
 	return user
 }
 
-// short returns a user's short name, by which renewers of tokens are compared: with Kerberos the local user of a
-// principal, else the name without host and realm.
+// short returns a user's short name: with Kerberos the local user of a principal, else the name without host and realm.
+// With Kerberos a name that is no principal, or that no rule maps, is returned as it is. Owners and renewers of tokens,
+// and superusers, are known by their short names.
 func (s *Security) short(user string) string {
 	if s.Kerberos == nil {
 		return bareName(user)

@@ -59,7 +59,7 @@ func tagLines(block cipher.Block, passes int, how string) mr.Func[*mr.Batches] {
 	}
 }
 
-// A cmac computes AES-CMAC tags (RFC 4493, 2.4).
+// A cmac computes AES-CMAC tags (RFC 4493, 2.4), one at a time: each goroutine needs its own.
 type cmac struct {
 	block  cipher.Block
 	k1, k2 [aes.BlockSize]byte // subkeys: for a last block that is whole, and for one that is padded
@@ -89,7 +89,7 @@ func doubled(b [aes.BlockSize]byte) (d [aes.BlockSize]byte) {
 	return d
 }
 
-// tag returns the tag of a message.
+// tag returns the tag of a message, which may be empty and is not changed.
 func (c *cmac) tag(message []byte) [aes.BlockSize]byte {
 	c.state = [aes.BlockSize]byte{}
 	for ; len(message) > aes.BlockSize; message = message[aes.BlockSize:] {

@@ -142,7 +142,9 @@ func (s *Setup) offersAt(n sched.NodeID, at sched.Time) bool {
 	return slices.ContainsFunc(s.Trouble, func(t Trouble) bool { return t.Offers != nil && t.Node == n && t.At == at })
 }
 
-// drawSizes lets applications ask for more or less than their containers hold.
+// drawSizes adds to the trouble of s, if nodes have containers, up to five instants at which the oldest container that
+// runs on some node is to be resized: its application asks for 1/8 to 3 times what it holds. Times are multiples of
+// 100 ms times scale, as in RandomSetup.
 func (s *Setup) drawSizes(seed uint64, scale sched.Time) {
 	r, unit := rand.New(rand.NewPCG(seed, 0x512e)), 100*time.Millisecond*scale
 	if s.Nodes[0].Capacity[sched.Memory] == 0 {

@@ -289,7 +289,9 @@ func (l *load) run(id sched.AttemptID, ends sched.Time) {
 	l.running.push(ending{ends, uint64(id)})
 }
 
-// until runs completions until an instant; ok is false where nothing runs any more.
+// until runs completions, each with what is launched in its place, until end by the machine's clock. It looks at that
+// clock after every 16 completions, so it runs at least 16. steps is how many it ran. ok is false if it stopped before
+// end, because no attempt runs any more and the policy has not asked to be woken.
 func (l *load) until(end time.Time) (steps int, ok bool) {
 	for steps == 0 || steps&15 != 0 || time.Now().Before(end) {
 		e, ok := l.next()

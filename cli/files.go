@@ -128,7 +128,8 @@ func whereabouts(path string) string {
 	return filepath.Clean(path)
 }
 
-// equalFolders reports whether two output directories have the same files with the same bytes.
+// equalFolders reports whether two output directories have files of the same names, with the same bytes in each. All
+// files count, hidden ones too. Outputs have no folders: one with the same name in both is an error.
 func equalFolders(a, b string) (bool, error) {
 	names, err := os.ReadDir(a)
 	if err != nil {

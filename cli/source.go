@@ -97,7 +97,9 @@ func (s *sourceFlags) span() (from, until sched.Time, err error) {
 // bytes reports whether the opened format gives jobs by their bytes.
 func (s *sourceFlags) bytes() bool { return s.format == workload.SWIM }
 
-// openWorkload opens a workload. Standard input has one pass, and several policies need several: its jobs are kept.
+// openWorkload opens a workload, whose Jobs can be read several times, once for each policy. A file is opened again for
+// each pass, and an error in its text comes with the jobs. Standard input has only one pass: openWorkload reads it to
+// its end, keeps all jobs in memory, and returns the first error in it.
 func openWorkload(path string, o workload.Options) (*workload.File, error) {
 	file, err := workload.Open(path, o)
 	if err != nil || path != workload.StandardInput {

@@ -191,7 +191,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// pagesOf parses a tracking URL, and reports whether it is an HTTP address.
+// pagesOf parses the tracking URL that an ApplicationMaster registered, and reports whether pages can be fetched there:
+// it must name a host, by HTTP or HTTPS. Without a scheme (host:port/path) it is HTTP. For anything else, such as an
+// empty URL or Hadoop's "N/A", pagesOf returns nil and false.
 func pagesOf(tracking string) (*url.URL, bool) {
 	if tracking == "" || tracking == wire.NotAvailable {
 		return nil, false

@@ -122,7 +122,8 @@ func (k *Keys) Save() Saved {
 	return s
 }
 
-// Restore returns the keys of a process that has stored them.
+// Restore makes Keys again of what Save returned in an earlier process. They are in the same state, and no key is new:
+// what was signed before stays valid, and an offered key is still not used.
 func Restore(s *Saved) *Keys {
 	k := NewKeys(s.Current)
 	if s.Next != nil {

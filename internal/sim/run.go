@@ -68,6 +68,8 @@ func Run(ctx context.Context, config Config) (Result, error) {
 	return e.total, nil
 }
 
+// newEngine makes the engine of a run: the nodes join, and their losses and timetables are planned. It pulls the first
+// job from the source, so the caller must call feed.stop at the end. An error is one of the configuration.
 func newEngine(config *Config) (*engine, error) {
 	if err := config.Cluster.Validate(); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
@@ -210,7 +212,10 @@ func (e *engine) report() {
 	}
 }
 
-// next returns the instant at which something happens next; sched.Never: the run is over.
+// next returns the instant at which something happens next: an item of the queue, an arrival, the wake that the core
+// asked for, or a beat; now, if there are events that the core was not given yet. sched.Never: the run is over, as all
+// jobs have ended and the source has no more. It returns the source's error, and ErrStuck if jobs are left that will
+// never make progress. While there are no jobs and no attempts, next puts the beats to sleep and ignores the wake.
 func (e *engine) next() (sched.Time, error) {
 	if e.feed.err != nil {
 		return 0, e.feed.err

@@ -127,6 +127,8 @@ func (c *collector) copy(key, value []byte) bool {
 	return true
 }
 
+// addEach adds a pair for each of keys, which are spans of text, all with the same value. It does what as many calls of
+// add do, and takes less time if the job folds. After an error, some of the pairs may have been added.
 func (c *collector) addEach(text []byte, keys []Span, value []byte) error {
 	if c.table == nil || len(value) != c.run.Job.Fold.Width {
 		for _, k := range keys {
@@ -398,8 +400,10 @@ func (c *collector) shelve(out *MapOutput) bool {
 	return true
 }
 
-// rest moves the pairs of the table to logs, which can be handed to reduces, and combines pairs that are not combined
-// yet.
+// rest prepares the pairs that are still in memory when the map has ended, so that finish can hand them to reduces.
+// Reduces read logs and files. So the pairs of a table move to the logs. Logs of a job with a combiner are combined: in
+// memory if the attempt has not spilled yet, else on their way to its file, by another spill. Logs of a job without a
+// combiner stay as they are. If memory is short, the pairs are spilled instead.
 func (c *collector) rest() error {
 	a := c.task.attempt
 	if c.table != nil {

@@ -472,13 +472,16 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 	}()
 }
 
-// answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none, or on an
-// error.
+// answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none. It fails on
+// an error, and if no node could ever hold a task of a stage.
 func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	e.events = append(e.events, j.held...)
 	j.held = nil
 	if j.ended {
 		return
+	}
+	if err == nil {
+		err = e.noNodeHolds(stages)
 	}
 	switch {
 	case err != nil:

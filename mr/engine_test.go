@@ -203,6 +203,44 @@ func TestServePermanentErrorIsNotRetried(t *testing.T) {
 	})
 }
 
+// A job whose second round asks for more than any node has fails when that round is planned: its reduces would wait for
+// ever.
+func TestServeLaterRoundThatNoNodeHolds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	job := copyLines()
+	job.Next = func(r *Round) (*Job, error) {
+		next := wordCount()
+		next.Input = r.Parts
+		return next, nil
+	}
+	s := site(t, 2)
+	s.Reduce[sched.VCores] = 3
+	in, dir := write(t, t.TempDir(), "in", "a b\n"), t.TempDir()
+	w, err := Open(Order{Job: job, Input: []string{in}, Output: filepath.Join(dir, "out")}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	results, err := Serve(
+		ctx,
+		Config{
+			Core:  sched.Config{Policy: &inOrder{}},
+			Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.VCores: 2}}},
+		},
+		[]Submission{{Spec: &sched.JobSpec{Name: "job", Open: true}, Work: w}},
+	)
+	if err != nil || len(results) != 1 {
+		t.Fatalf("results %v, error %v", results, err)
+	}
+	const want = "a reduce task asks for 3 vcores, more than any node has"
+	if r := results[0]; r.Outcome != sched.Failed || r.Err == nil || r.Err.Error() != want {
+		t.Errorf("%v, error %v, want %s", r.Outcome, r.Err, want)
+	}
+	if left := names(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // A map whose output a reduce finds lost runs again, and the reduce after it.
 func TestServeLostOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,5 +1,7 @@
 // Package enginetest checks that an engine keeps its contract with the core: [sched.Core.Step] and the actions that it
-// returns. An engine passes it in one test, whatever clock it has and whatever its tasks do.
+// returns. An engine passes it in one test, whatever clock it has and whatever its tasks do. The tests of this package
+// have two small engines to start from: one with a virtual clock (toy_test.go), one whose tasks run in real time
+// (live_test.go).
 package enginetest
 
 import (

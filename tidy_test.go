@@ -39,8 +39,8 @@ var arrows = map[string][]string{
 	"unpack":       {"resident"},
 	"workload":     {"sched", "unpack", "jobhistory", "spelling", "splitmix"},
 	"joblog":       {"sched"},
-	"sim":          {"sched", "workload", "theory", "priority", "spelling"},           // a sample is theory's
-	"mr":           {"sched", "theory", "spelling", "splitmix", "joblog", "safefile"}, // no policy or record
+	"sim":          {"sched", "workload", "theory", "priority", "spelling"},                     // a sample is theory's
+	"mr":           {"sched", "theory", "spelling", "splitmix", "joblog", "safefile", "unpack"}, // no policy or record
 	"yarn":         {"sched", "outlook", "safefile", "resident"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's

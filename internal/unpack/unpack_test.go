@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,16 +58,64 @@ func TestUnpack(t *testing.T) {
 	text := []byte("hello\n")
 	for name, packed := range map[string][]byte{
 		"plain": text, "gzip": gzipped(t, text), "zstd": zstandard(t, text), "bzip2": bzipped,
+		"zstd behind a frame without data": slices.Concat([]byte("\x5a\x2a\x4d\x18\x03\x00\x00\x00abc"),
+			zstandard(t, text)),
 	} {
 		if got, _, err := read(packed, Text); err != nil || !bytes.Equal(got, text) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	if _, err := NewReader(strings.NewReader("\xfd7zXZ\x00..."), Text); !errors.Is(err, ErrXZ) {
-		t.Errorf("xz: %v, must be refused", err)
+	for format, head := range map[string]string{"xz": "\xfd7zXZ\x00...", "lz4": "\x04\x22\x4d\x18..."} {
+		_, err := NewReader(strings.NewReader(head), Text)
+		if !errors.Is(err, ErrUnread) || !strings.HasPrefix(err.Error(), format+" is not read") {
+			t.Errorf("%s: %v, must be refused", format, err)
+		}
 	}
 	if got, _, err := read(nil, Text); len(got) != 0 || err != nil {
 		t.Errorf("empty: %q, %v", got, err)
+	}
+}
+
+// TestDecodersAgain decompresses one stream after another by the same decoders, which is how the input of jobs is read.
+// What a stream has left unread, or was damaged by, does not reach the next one, and each has a window of its own.
+func TestDecodersAgain(t *testing.T) {
+	text := bytes.Repeat([]byte("some text that is long enough\n"), 10_000)
+	var d Decoders
+	defer d.Close()
+	for i, s := range []struct {
+		codec  Codec
+		packed []byte
+		window int64
+		want   []byte
+		err    error
+	}{
+		{Zstd, windowed(16 << 20), 8 << 20, nil, zstd.ErrWindowSizeExceeded},
+		{Zstd, windowed(16 << 20), 16 << 20, make([]byte, 128<<10), nil},
+		{Gzip, gzipped(t, text)[:100], 0, nil, io.ErrUnexpectedEOF},
+		{Gzip, gzipped(t, text), 0, text, nil},
+		{Zstd, zstandard(t, text), 8 << 20, text, nil},
+		{Bzip2, bzipped, 0, []byte("hello\n"), nil},
+		{Plain, text, 0, text, nil},
+	} {
+		d.Reset(bytes.NewReader(s.packed))
+		head, err := d.Head(4)
+		if !bytes.Equal(head, s.packed[:4]) || err != nil || d.Taken() != 0 {
+			t.Fatalf("stream %d: head %x, %v, %d bytes taken", i, head, err, d.Taken())
+		}
+		r, err := d.Open(s.codec, s.window)
+		var got []byte
+		if err == nil {
+			got, err = io.ReadAll(r)
+		}
+		if !errors.Is(err, s.err) || err == nil && !bytes.Equal(got, s.want) {
+			t.Errorf("stream %d, %v: %d bytes, error %v, want %d, %v", i, s.codec, len(got), err, len(s.want), s.err)
+		}
+		if err == nil && d.Taken() != int64(len(s.packed)) {
+			t.Errorf("stream %d: %d of %d bytes were taken", i, d.Taken(), len(s.packed))
+		}
+		if d.Reset(nil); d.Taken() != 0 {
+			t.Errorf("stream %d: %d bytes were taken of the next one", i, d.Taken())
+		}
 	}
 }
 
@@ -125,12 +174,12 @@ func TestBombs(t *testing.T) {
 
 // windowed returns the beginning of a zstd frame with a window of 1 << (10 + exponent) bytes (RFC 8878, 3.1.1.1.2), and
 // a block of zeros.
-func windowed(window uint64) []byte {
+func windowed(window int64) []byte {
 	exponent := byte(0)
 	for window>>10>>exponent > 1 {
 		exponent++
 	}
-	frame := append([]byte{}, zstdMagic...)
+	frame := append([]byte{}, magic[Zstd]...)
 	// descriptor without a size; window
 	frame = append(frame, 0, exponent<<3)
 	// last block, one byte repeated
@@ -147,7 +196,7 @@ func TestLargestWindow(t *testing.T) {
 	if err != nil || n != 128<<10 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	if took := after.TotalAlloc - before.TotalAlloc; took > Text.Window+16<<20 {
+	if took := int64(after.TotalAlloc - before.TotalAlloc); took > Text.Window+16<<20 {
 		t.Errorf("a window of %d MiB took %d MiB", Text.Window>>20, took>>20)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sojourn-sched/sojourn/internal/unpack"
 )
 
 // Codec is how a file is compressed. The end of its name decides, as in Hadoop (.gz, .zst, .bz2, in any case); the
@@ -20,15 +22,20 @@ import (
 type Codec uint8
 
 const (
-	Plain Codec = iota
-	Gzip
-	Zstd
-	Bzip2
-	stored // the text of a part of a Store
+	Plain  = Codec(unpack.Plain)
+	Gzip   = Codec(unpack.Gzip)
+	Zstd   = Codec(unpack.Zstd)
+	Bzip2  = Codec(unpack.Bzip2)
+	stored = Bzip2 + 1 // the text of a part of a Store
 )
 
 // String returns the codec's usual name.
-func (c Codec) String() string { return [...]string{"plain", "gzip", "zstd", "bzip2", "store"}[c] }
+func (c Codec) String() string {
+	if c == stored {
+		return "store"
+	}
+	return unpack.Codec(c).String()
+}
 
 // unread are compressed formats that are not decoded, by the end of a file's name. As text they would be read without
 // an error, and give wrong results.

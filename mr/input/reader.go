@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sojourn-sched/sojourn/internal/unpack"
 )
 
 // Reader reads the records of a split. It belongs to one goroutine. A Reader may be opened again for another split, and
@@ -32,7 +34,7 @@ type Reader struct {
 	large  []byte // of Memory: a batch that was made clean and is longer than clean may become; nil: none
 	mapped mapped
 	sizes  sizes
-	codecs decoders
+	codecs unpack.Decoders
 	pipe   atomic.Pointer[os.File] // the last pipe that was opened; nil: none
 	ended  atomic.Bool             // Interrupt was called
 
@@ -104,7 +106,7 @@ func (r *Reader) Bytes() int64 {
 	case r.File().Codec == stored:
 		return r.before + min(r.pos, r.split.Ranges[r.next-1].Hi)
 	case r.File().Whole():
-		return r.before + r.codecs.taken()
+		return r.before + r.codecs.Taken()
 	}
 	return r.before + r.pos - r.lo
 }
@@ -179,7 +181,8 @@ func (r *Reader) failed(err error) error {
 func (r *Reader) open() error {
 	g := r.split.Ranges[r.next]
 	r.next++
-	r.block, r.last, r.codecs.count.n = nil, false, 0
+	r.codecs.Reset(nil)
+	r.block, r.last = nil, false
 	r.pos, r.lo, r.hi, r.skip = g.Lo, g.Lo, g.Hi, g.Lo > 0
 	if g.File.part != nil {
 		text, err := g.File.part.Open()
@@ -222,8 +225,8 @@ func (r *Reader) open() error {
 	switch {
 	case g.File.Whole():
 		r.hi = math.MaxInt64
-		from, err := r.codecs.open(file, g.File, r.Memory.Limit())
-		r.source = r.buffered(from, r.codecs.taken)
+		from, err := decompressed(&r.codecs, file, g.File, r.Memory.Limit())
+		r.source = r.buffered(from, r.codecs.Taken)
 		return err
 	case g.Hi-g.Lo >= r.sizes.mapFrom:
 		r.mapFrom(file, g.Lo)

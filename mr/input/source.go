@@ -1,18 +1,16 @@
 package input
 
 import (
-	"bufio"
 	"bytes"
-	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"unsafe"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
+
+	"github.com/sojourn-sched/sojourn/internal/unpack"
 )
 
 // source yields the bytes of a file from its beginning to its end, in blocks.
@@ -42,12 +40,9 @@ type sizes struct {
 
 var tuned = sizes{mapFrom: 512 << 10, window: 16 << 20, buffer: 256 << 10, batch: 256 << 10}
 
-// zstdWindow is the most memory that a zstd frame may need, which is the limit of the zstd command. leastWindow is how
-// much the command's levels up to 19 need.
-const (
-	zstdWindow  = 128 << 20
-	leastWindow = 8 << 20
-)
+// leastWindow is the memory in bytes that a zstd frame may ask for however little a task has: the levels of the zstd
+// command up to 19 need that much.
+const leastWindow = 8 << 20
 
 // mapped reads a regular file by memory mapping. At 15 GB/s from the page cache that is half again as fast as reading
 // into a buffer that stays in the cache. From a disk both reached 1.8 GB/s, by the kernel's read-ahead; advice calls
@@ -123,14 +118,6 @@ func (heap) Alloc(n int) []byte { return make([]byte, n) }
 func (heap) Free([]byte)        {}
 func (heap) Limit() int64       { return 2 * maxRecord }
 
-// Limits on a record in compressed data, against decompression bombs: it may have any length up to bombFloor bytes, and
-// beyond that up to bombRatio times its compressed length. Text shrinks 3 to 20 times, the most regular logs about 100
-// times.
-const (
-	bombFloor = 64 << 20
-	bombRatio = 200
-)
-
 // buffered reads from any Reader through a buffer, which doubles for a record longer than half of it. Records up to
 // half of size bytes are in a buffer on Go's heap, longer ones in memory.
 type buffered struct {
@@ -184,9 +171,10 @@ func (s *buffered) block(keep int) (b []byte, last bool, err error) {
 	return buf[:n], false, err
 }
 
-// grow takes n bytes from memory for a record of at least least bytes.
+// grow takes n bytes from memory for a record of at least least bytes, which must be within unpack.Record.
 func (s *buffered) grow(n int, least int64) error {
-	if stored := s.stored() - s.mark; least >= bombFloor && least > bombRatio*stored {
+	limits := &unpack.Record
+	if stored := s.stored() - s.mark; least >= limits.Floor && least > limits.Ratio*stored {
 		return fmt.Errorf("%w: more than %d MiB, expanded from %d bytes; data that expands so far is refused",
 			ErrTooLong, least>>20, stored)
 	}
@@ -211,40 +199,6 @@ func (s *buffered) free() {
 	}
 }
 
-// decoders decompress files. A Reader keeps them from file to file, because their tables are large.
-type decoders struct {
-	file  *bufio.Reader
-	count counter
-	gzip  *gzip.Reader
-	zstd  *zstd.Decoder
-}
-
-// counter counts the bytes that a decoder has read.
-type counter struct {
-	r io.Reader
-	n int64
-}
-
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
-// taken returns how many of the stored bytes have been decoded, or are in a decoder.
-func (d *decoders) taken() int64 {
-	if d.file == nil {
-		return 0
-	}
-	return d.count.n - int64(d.file.Buffered())
-}
-
-var magic = [...][]byte{Gzip: {0x1f, 0x8b}, Zstd: {0x28, 0xb5, 0x2f, 0xfd}, Bzip2: []byte("BZh")}
-
-// zstdSkippable are the second to the fourth byte of a frame that has no data (RFC 8878, 3.1.2). The first byte is 0x50
-// to 0x5f. Some tools put such a frame in front of the data.
-var zstdSkippable = []byte{0x2a, 0x4d, 0x18}
-
 // headBytes is how many first bytes of a file tell its codec, or that it is an archive.
 const headBytes = tarMagicAt + len(tarMagic)
 
@@ -254,52 +208,32 @@ const (
 	tarMagicAt = 257
 )
 
-// unreadMagic are the first four bytes of compressed formats that are not decoded, archiveMagic those of archives.
-var (
-	unreadMagic  = map[string]string{"\xfd7zX": "xz", "\x04\x22\x4d\x18": "lz4"}
-	archiveMagic = map[string]*archive{"PK\x03\x04": zipArchive, "7z\xbc\xaf": sevenZip, "Obj\x01": avroFile}
-)
+// archiveMagic are the first four bytes of archives.
+var archiveMagic = map[string]*archive{"PK\x03\x04": zipArchive, "7z\xbc\xaf": sevenZip, "Obj\x01": avroFile}
 
 // codecIn returns the codec that the first bytes of data without a name tell.
 func codecIn(head []byte) (Codec, error) {
-	first := head[:min(4, len(head))]
-	if format, ok := unreadMagic[string(first)]; ok {
+	codec, format := unpack.Sniff(head)
+	if format != "" {
 		return Plain, fmt.Errorf("%w: %s is not read: decompress it, as in %s -dc FILE | sojourn run JOB --input -",
 			ErrCorrupt, format, format)
 	}
-	a := archiveMagic[string(first)]
+	a := archiveMagic[string(head[:min(4, len(head))])]
 	if bytes.HasPrefix(head[min(tarMagicAt, len(head)):], []byte(tarMagic)) && bytes.IndexByte(head, 0) >= 0 {
 		a = tarArchive
 	}
 	if a != nil {
 		return Plain, fmt.Errorf("%w: %w", ErrCorrupt, a.refuse())
 	}
-	for c := Gzip; c <= Bzip2; c++ {
-		if hasMagic(c, head) {
-			return c, nil
-		}
-	}
-	return Plain, nil
+	return Codec(codec), nil
 }
 
-func hasMagic(codec Codec, head []byte) bool {
-	if codec == Zstd && len(head) >= 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:4], zstdSkippable) {
-		return true
-	}
-	return bytes.HasPrefix(head, magic[codec])
-}
-
-// open returns the decompressed bytes of r. A pipe's codec is found from its first bytes. A zstd frame's window takes
-// at most limit bytes, or leastWindow if that is more.
-func (d *decoders) open(r io.Reader, f *File, limit int64) (io.Reader, error) {
-	window := max(leastWindow, min(zstdWindow, limit))
-	d.count = counter{r: r}
-	if d.file == nil {
-		d.file = bufio.NewReaderSize(nil, 64<<10)
-	}
-	d.file.Reset(&d.count)
-	head, err := d.file.Peek(headBytes)
-	if err != nil && err != io.EOF {
+// decompressed returns the decompressed bytes of r, which is file f. The first bytes tell the codec of a pipe. The
+// window of a zstd frame may take at most room bytes, or leastWindow if that is more.
+func decompressed(d *unpack.Decoders, r io.Reader, f *File, room int64) (io.Reader, error) {
+	d.Reset(r)
+	head, err := d.Head(headBytes)
+	if err != nil {
 		return nil, err
 	}
 	codec := f.Codec
@@ -311,36 +245,23 @@ func (d *decoders) open(r io.Reader, f *File, limit int64) (io.Reader, error) {
 	case len(head) == 0:
 		return nil, fmt.Errorf("%w: the name says %s, and the file is empty: %s data of nothing has some bytes too",
 			ErrCorrupt, codec, codec)
-	case !hasMagic(codec, head):
+	case !unpack.Codec(codec).Begins(head):
 		return nil, fmt.Errorf("%w: the name says %s, the first bytes do not", ErrCorrupt, codec)
 	}
-	switch codec {
-	case Gzip:
-		if d.gzip == nil {
-			d.gzip = new(gzip.Reader)
-		}
-		err = d.gzip.Reset(d.file)
-		return decoder{d.gzip, codec, 0}, decoder{codec: codec}.explain(err)
-	case Zstd:
-		if d.zstd == nil {
-			d.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(uint64(window)))
-			if err != nil {
-				return nil, err
-			}
-		}
-		err = d.zstd.Reset(d.file)
-		return decoder{d.zstd, codec, window}, decoder{codec: codec, window: window}.explain(err)
-	case Bzip2:
-		return decoder{bzip2.NewReader(d.file), codec, 0}, nil
+	from := decoder{codec: codec, window: max(leastWindow, min(unpack.Record.Window, room))}
+	text, err := d.Open(unpack.Codec(codec), from.window)
+	if err != nil || codec == Plain {
+		return text, from.explain(err)
 	}
-	return d.file, nil
+	from.r = text
+	return from, nil
 }
 
 // decoder is a Reader of decompressed data whose errors say that the data is damaged, also if it ends too early.
 type decoder struct {
 	r      io.Reader
 	codec  Codec
-	window int64 // the largest that is allowed, bytes; zstd only
+	window int64 // the largest that is allowed, in bytes; zstd only
 }
 
 func (d decoder) Read(p []byte) (int, error) {
@@ -358,7 +279,7 @@ func (d decoder) explain(err error) error {
 		return err
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		return fmt.Errorf("%w: the %s data ends too early", ErrCorrupt, d.codec)
-	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+	case unpack.TooWide(err):
 		return fmt.Errorf("%w: the zstd data needs a window of more than %d MiB; compress it without --long "+
 			"or --ultra, or allow more memory", ErrTooLong, d.window>>20)
 	}

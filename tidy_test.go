@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	"theory":       {},
 	"chart":        {},
 	"safefile":     {},
+	"boltfile":     {},
 	"priority":     {},
 	"predict":      {"workload", "sched", "jobhistory", "priority"},
 	"spelling":     {},
@@ -41,12 +42,12 @@ var arrows = map[string][]string{
 	"joblog":       {"sched"},
 	"sim":          {"sched", "workload", "theory", "priority", "spelling"},                     // a sample is theory's
 	"mr":           {"sched", "theory", "spelling", "splitmix", "joblog", "safefile", "unpack"}, // no policy or record
-	"yarn":         {"sched", "outlook", "safefile", "resident"},
+	"yarn":         {"sched", "outlook", "safefile", "boltfile", "resident"},
 	"availability": {"sched", "workload"},                                       // what a service beside jobs leaves
 	"web":          {"record", "theory", "sched", "joblog", "chart", "outlook"}, // loans between queues are theory's
 	"submit":       {"sched", "theory", "model", "workload", "mr", "safefile"},  // a cluster runs the jobs
 	"run": {"sched", "model", "policy", "record", "workload", "joblog", "sim", "mr", "yarn", "spelling",
-		"safefile"},
+		"safefile", "boltfile"},
 	"experiment": {"chart", "safefile", "policy", "record", "run", "sim", "theory", "workload"},
 	"reproduce": {"predict", "theory", "sched", "chart", "model", "policy", "record", "workload", "sim", "mr",
 		"run"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"syscall"
@@ -15,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	bolterr "go.etcd.io/bbolt/errors"
 
+	"github.com/sojourn-sched/sojourn/internal/boltfile"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -84,18 +84,14 @@ var errDamaged = errors.New("the file is damaged: move it away, and learning beg
 
 // openHistory reads what an estimator learned in earlier runs. Without a path there is no history. Errors begin with
 // the path, before which the caller names the flag that has it.
-func openHistory(path, bucket string, of *learner) (h *history, err error) {
+func openHistory(path, bucket string, of *learner) (*history, error) {
 	if path == "" {
 		return nil, nil
 	}
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // of a file that was cut off, pages are missing
-	defer func() {
-		if why := recover(); why != nil {
-			err = fmt.Errorf("%s: %v: %w", path, why, errDamaged)
-		}
-	}()
-	db, err := bolt.Open(path, 0o666, &bolt.Options{Timeout: time.Second})
+	db, err := boltfile.Open(path, 0o666, time.Second)
 	switch {
+	case errors.Is(err, boltfile.ErrPages):
+		return nil, fmt.Errorf("%s: %w: %w", path, err, errDamaged)
 	case errors.Is(err, bolterr.ErrTimeout):
 		return nil, fmt.Errorf("%s: another run uses it; give each its own file", path)
 	case err != nil && !errors.As(err, new(syscall.Errno)): // what the operating system says is plain
@@ -104,10 +100,7 @@ func openHistory(path, bucket string, of *learner) (h *history, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	err = db.View(func(tx *bolt.Tx) error {
-		if info, err := os.Stat(path); err != nil || info.Size() < tx.Size() {
-			return errors.Join(err, errDamaged)
-		}
+	err = boltfile.View(db, func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte(bucket))
 		if b == nil {
 			return nil
@@ -123,6 +116,9 @@ func openHistory(path, bucket string, of *learner) (h *history, err error) {
 			return nil
 		})
 	})
+	if errors.Is(err, boltfile.ErrPages) {
+		err = fmt.Errorf("%w: %w", err, errDamaged)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 	}

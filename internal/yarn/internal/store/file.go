@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	bolterr "go.etcd.io/bbolt/errors"
 
+	"github.com/sojourn-sched/sojourn/internal/boltfile"
 	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
@@ -66,16 +66,10 @@ func (d *damage) Error() string { return d.err.Error() }
 // lockTime is how long Open waits for another process that ends.
 const lockTime = 5 * time.Second
 
-// read opens a file and reads all of it. The file is mapped into memory, so a missing page is a memory fault. read
-// turns it into a damage.
-func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if why := recover(); why != nil {
-			err = &damage{fmt.Errorf("%s: %v", path, why)}
-		}
-	}()
-	db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: lockTime})
+// read opens a file and reads all of it. Where the file is new or has an older schema, read writes the number of this
+// program's schema, and no value. It does not write otherwise, because a write waits for the disk twice.
+func read(path string) (*bolt.DB, map[string][]byte, error) {
+	db, err := boltfile.Open(path, 0o600, lockTime)
 	switch {
 	case errors.Is(err, bolterr.ErrTimeout):
 		return nil, nil, fmt.Errorf("%s: another ResourceManager is using it", path)
@@ -85,10 +79,21 @@ func read(path string) (db *bolt.DB, found map[string][]byte, err error) {
 	case err != nil:
 		return nil, nil, failed(path, err)
 	}
-	if found, err = readAll(db); err != nil {
-		err = errors.Join(err, db.Close())
+	found, known, err := readAll(db)
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
 	}
-	return db, found, err
+	if known == strconv.Itoa(schema) {
+		return db, found, nil
+	}
+	err = boltfile.Guard(func() error { return db.Update(mark) })
+	switch {
+	case errors.Is(err, boltfile.ErrPages): // db cannot be closed
+		return nil, nil, &damage{fmt.Errorf("%s: %w", path, err)}
+	case err != nil:
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, found, nil
 }
 
 // failed returns why the file cannot be opened: a damage, unless the operating system has refused something, such as a
@@ -101,38 +106,28 @@ func failed(path string, err error) error {
 	return fmt.Errorf("open %s: %w", path, err)
 }
 
-// readAll returns all values of db without their checksums. The error is a *damage if the file is shorter than db says,
-// its schema is no number, a value differs from its checksum, or a page is used twice. A file of a newer schema is an
-// error, but no damage: it must not be set aside. Where the file is new or has an older schema, readAll writes the
-// number of this program's schema, and no value. It does not write otherwise, because a write waits for the disk twice.
-// It leaves db open, even after an error.
-func readAll(db *bolt.DB) (found map[string][]byte, err error) {
+// readAll returns all values of db without their checksums, and the schema as it is stored; "": there is none yet. The
+// error is a *damage if pages are missing, the schema is no number, a value differs from its checksum, or a page is
+// used twice. A file of a newer schema is an error, but no damage: it must not be set aside. readAll leaves db open.
+func readAll(db *bolt.DB) (found map[string][]byte, known string, err error) {
 	found = map[string][]byte{}
-	known := "" // schema
-	err = db.View(func(tx *bolt.Tx) error {
-		info, err := os.Stat(db.Path())
-		if err != nil {
-			return err
-		}
-		if info.Size() < tx.Size() {
-			return &damage{fmt.Errorf("%s: %d bytes, and there were %d", db.Path(), info.Size(), tx.Size())}
-		}
+	err = boltfile.View(db, func(tx *bolt.Tx) error {
 		if b := tx.Bucket(about); b != nil {
-			version, err := strconv.Atoi(string(b.Get(schemaKey)))
+			known = string(b.Get(schemaKey))
+			version, err := strconv.Atoi(known)
 			switch {
 			case err != nil:
-				return &damage{fmt.Errorf("%s: schema %.20q is no number", db.Path(), b.Get(schemaKey))}
+				return &damage{fmt.Errorf("%s: schema %.20q is no number", db.Path(), known)}
 			case version > schema:
 				return fmt.Errorf("%s: has schema %d, and this program knows %d: start the newer program",
 					db.Path(), version, schema)
 			}
-			known = string(b.Get(schemaKey))
 		}
 		b := tx.Bucket(values)
 		if b == nil {
 			return nil
 		}
-		err = b.ForEach(func(key, value []byte) error {
+		err := b.ForEach(func(key, value []byte) error {
 			if len(value) < crc32.Size || crc32.ChecksumIEEE(value[crc32.Size:]) != binary.BigEndian.Uint32(value) {
 				return &damage{fmt.Errorf("%s: %.80q has another checksum", db.Path(), key)}
 			}
@@ -147,22 +142,22 @@ func readAll(db *bolt.DB) (found map[string][]byte, err error) {
 		}
 		return nil
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case known == strconv.Itoa(schema):
-		return found, nil
+	if errors.Is(err, boltfile.ErrPages) {
+		err = &damage{fmt.Errorf("%s: %w", db.Path(), err)}
 	}
-	return found, db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(about)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.CreateBucketIfNotExists(values); err != nil {
-			return err
-		}
-		return b.Put(schemaKey, []byte(strconv.Itoa(schema)))
-	})
+	return found, known, err
+}
+
+// mark makes the buckets, and stores the number of this program's schema.
+func mark(tx *bolt.Tx) error {
+	b, err := tx.CreateBucketIfNotExists(about)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.CreateBucketIfNotExists(values); err != nil {
+		return err
+	}
+	return b.Put(schemaKey, []byte(strconv.Itoa(schema)))
 }
 
 // twice returns an error if a page that is in use is free too, or is used twice: a write would destroy it. Pages that

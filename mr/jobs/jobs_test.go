@@ -430,6 +430,15 @@ func TestPartOfIsEven(t *testing.T) {
 	}
 }
 
+// TestPartOfStays: a text is in the same part of the output in every version.
+func TestPartOfStays(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "the": 48, "partition": 82, "a longer text of words": 69} {
+		if got := partOf([]byte(text), 100); got != want {
+			t.Errorf("%q is in part %d of 100, want %d", text, got, want)
+		}
+	}
+}
+
 func TestConfigurationErrors(t *testing.T) {
 	for _, c := range []struct {
 		job  string

@@ -59,6 +59,9 @@ func fieldPart(key []byte, parts int) int {
 }
 
 // partOf returns the part of the output for a text. Texts are spread evenly over the parts.
+//
+// The engine spreads the keys of all other jobs by the hash of its tables, pair.Hash. partOf stays a hash of its own,
+// because with that one other texts would be in each part-r-NNNNN, and the parts that two versions write would differ.
 func partOf(s []byte, parts int) int {
 	const odd = 0x9E3779B97F4A7C15 // 2^64 ÷ golden ratio: its multiples are far apart
 	h := uint64(len(s))

@@ -54,7 +54,7 @@ var arrows = map[string][]string{
 	"cli": {"theory", "sched", "chart", "spelling", "model", "policy", "record", "workload", "sim", "mr", "yarn", "web",
 		"predict", "run", "submit", "experiment", "reproduce", "availability", "joblog", "outlook", "safefile"},
 	"cmd": {"cli", "yarn"}, // yarn/load is a program of its own
-	// bench replays the mixes of real jobs of reproduce
+	// bench replays mixes of real jobs, as reproduce/testbed runs them
 	"bench": {"theory", "sched", "model", "policy", "record", "workload", "sim", "mr", "yarn", "reproduce"},
 }
 
@@ -480,9 +480,10 @@ var others = []string{"sched", "policy", "policy/policytest", "model", "mr", "mr
 
 // forTests are packages that tests are written with. Their functions are called by tests alone, and no program may
 // import them.
-var forTests = []string{"internal/unpack/bomb", "internal/yarn/internal/kerberos/kerberostest",
-	"internal/yarn/internal/peer", "internal/yarn/internal/proto/prototest", "internal/yarn/internal/recording",
-	"internal/yarn/internal/zoo/zootest", "sched/enginetest"}
+var forTests = []string{"internal/reproduce/papertest", "internal/unpack/bomb",
+	"internal/yarn/internal/kerberos/kerberostest", "internal/yarn/internal/peer",
+	"internal/yarn/internal/proto/prototest", "internal/yarn/internal/recording", "internal/yarn/internal/zoo/zootest",
+	"sched/enginetest"}
 
 // TestTidyForTests holds that programs import no package that tests are written with.
 func TestTidyForTests(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/sojourn-sched/sojourn/internal/reproduce"
+	"github.com/sojourn-sched/sojourn/internal/reproduce/testbed"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -69,7 +69,7 @@ func meanOf(values []float64) (mean float64) {
 }
 
 // mix makes twelve jobs, long ones and short ones, that come faster than they are done, and their inputs.
-func (b *bench) mix(ctx context.Context) (*reproduce.Mix, error) {
+func (b *bench) mix(ctx context.Context) (*testbed.Mix, error) {
 	part := b.size / 5
 	text, err := b.generated(ctx, "text", part)
 	if err != nil {
@@ -107,12 +107,12 @@ func (b *bench) mix(ctx context.Context) (*reproduce.Mix, error) {
 			map[string]string{"pattern": "[a-z]+nee[dt]"},
 		}, {"records", "terasort", records, nil}, {"ratings", "histogram-ratings", ratings, nil},
 	}
-	mix := &reproduce.Mix{Folder: folder, Seed: 1}
+	mix := &testbed.Mix{Folder: folder, Seed: 1}
 	for i := range 12 {
 		k := kinds[i%len(kinds)]
 		mix.Jobs = append(
 			mix.Jobs,
-			reproduce.MixJob{Name: fmt.Sprint(k.name, i/len(kinds)+1), Submit: sched.Time(i) * 150 * time.Millisecond,
+			testbed.MixJob{Name: fmt.Sprint(k.name, i/len(kinds)+1), Submit: sched.Time(i) * 150 * time.Millisecond,
 				Job: k.job, Input: []string{k.in.path}, Conf: k.conf},
 		)
 	}

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sojourn-sched/sojourn/internal/reproduce"
+	"github.com/sojourn-sched/sojourn/internal/reproduce/paper"
 	"github.com/sojourn-sched/sojourn/internal/spelling"
 )
 
 // reproduceFlags say with what a paper's claims are redone.
 type reproduceFlags struct {
 	output
-	lab    reproduce.Lab
+	lab    paper.Lab
 	folder string
 	trials int
 }
@@ -80,14 +81,14 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 	if f.trials < 0 {
 		return usagef("--trials %d: must be 0 or more", f.trials)
 	}
-	paper, err := reproduce.Find(name)
+	p, err := reproduce.Find(name)
 	if err != nil {
 		return usageError{err}
 	}
 	page := filepath.Join(f.folder, name+".md")
 	var lacking error
-	if paper.Needs != nil {
-		lacking = paper.Needs(f.lab)
+	if p.Needs != nil {
+		lacking = p.Needs(f.lab)
 	}
 	if err := f.makeFolder(page, lacking); err != nil {
 		return err
@@ -98,11 +99,11 @@ func (f *reproduceFlags) redo(ctx context.Context, a *app, name string) (err err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(lab.Scratch)) }()
 	bar := newBar(&f.output, a.Err, "reproduce "+name, 0)
-	report, err := reproduce.Redo(
+	report, err := paper.Redo(
 		ctx,
-		paper,
+		p,
 		lab,
-		reproduce.Options{Trials: f.trials, Progress: func(done, total int, about string) {
+		paper.Options{Trials: f.trials, Progress: func(done, total int, about string) {
 			bar.of(int64(total))
 			bar.set(int64(done), fmt.Sprintf("%d of %s: %s", done, spelling.Count(total, "trial"), about))
 		}},
@@ -142,7 +143,7 @@ func (f *reproduceFlags) makeFolder(page string, lacking error) error {
 }
 
 // tellLeft prints how many parts of a paper were not run for what is lacking. If none was run, that is an error.
-func (f *reproduceFlags) tellLeft(a *app, report *reproduce.Report, name string, lacking error) error {
+func (f *reproduceFlags) tellLeft(a *app, report *paper.Report, name string, lacking error) error {
 	left := 0
 	for i := range report.Parts {
 		if report.Parts[i].Missing != "" {
@@ -179,7 +180,7 @@ func listPapers(a *app, asJSON bool) error {
 	return nil
 }
 
-func claimsOf(r *reproduce.Report) (list []claimJSON) {
+func claimsOf(r *paper.Report) (list []claimJSON) {
 	for i := range r.Parts {
 		for _, row := range r.Parts[i].Rows() {
 			c := claimJSON{
@@ -206,7 +207,7 @@ func claimsOf(r *reproduce.Report) (list []claimJSON) {
 }
 
 // printReport prints the claims part by part, and why those differ that do.
-func printReport(a *app, r *reproduce.Report, page string) {
+func printReport(a *app, r *paper.Report, page string) {
 	for i := range r.Parts {
 		p := &r.Parts[i]
 		fmt.Fprintf(a.Out, "%s\n\n", p.Title)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/reproduce/paper"
 )
 
 // The pages in the tree are of the experiments that the code has.
@@ -32,7 +34,7 @@ func TestPagesOfTree(t *testing.T) {
 				_, row, ok := strings.Cut(section, head)
 				row, _, _ = strings.Cut(row, " |\n")
 				cells := strings.Split(row, " | ")
-				switch of := (&Row{Claim: c}); {
+				switch of := (&paper.Row{Claim: c}); {
 				case !ok || len(cells) != 3:
 					t.Errorf("the page of %s lacks a row of %q: %s", name, part.Title, head)
 				case strings.TrimSpace(cells[0]) != of.PublishedText():
@@ -73,18 +75,18 @@ func TestPicturesOfTree(t *testing.T) {
 var oursPattern = regexp.MustCompile(`^(-?[\d.]+)(?: \S+)?(?: \((-?[\d.]+) to (-?[\d.]+)\))?$`)
 
 // verdicts returns what the code may say of figures as a page has them, which are rounded.
-func verdicts(c Claim, ours string) (words []string) {
+func verdicts(c paper.Claim, ours string) (words []string) {
 	m := oursPattern.FindStringSubmatch(ours)
 	if m == nil {
-		return []string{(&Row{Claim: c}).Verdict()}
+		return []string{(&paper.Row{Claim: c}).Verdict()}
 	}
 	if m[2] == "" {
 		m[2], m[3] = m[1], m[1]
 	}
-	for _, median := range c.unrounded(m[1]) {
-		for _, low := range c.unrounded(m[2]) {
-			for _, high := range c.unrounded(m[3]) {
-				words = append(words, (&Row{Claim: c, Trials: 1, Median: median, Low: low, High: high}).Verdict())
+	for _, median := range unrounded(&c, m[1]) {
+		for _, low := range unrounded(&c, m[2]) {
+			for _, high := range unrounded(&c, m[3]) {
+				words = append(words, (&paper.Row{Claim: c, Trials: 1, Median: median, Low: low, High: high}).Verdict())
 			}
 		}
 	}
@@ -94,7 +96,7 @@ func verdicts(c Claim, ours string) (words []string) {
 
 // unrounded returns what a printed number may have been, as far as it matters to the claim: half a unit of the last
 // digit more and less, and the bounds of the claim in between.
-func (c *Claim) unrounded(text string) []float64 {
+func unrounded(c *paper.Claim, text string) []float64 {
 	x, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return []float64{math.NaN()}
@@ -112,7 +114,7 @@ func (c *Claim) unrounded(text string) []float64 {
 
 // The check of a page's verdicts finds one that is another one's.
 func TestVerdictsOfPage(t *testing.T) {
-	c := Claim{Published: Range{2, 9}, Unit: "%", Agrees: above(0)}
+	c := paper.Claim{Published: paper.Between(2, 9), Unit: "%", Agrees: paper.Above(0)}
 	for _, v := range []struct {
 		ours string
 		want []string

@@ -123,7 +123,10 @@ func (b *bench) atOnce(spec string) {
 // decided calls a loop until an instant, and makes a row of the processor time of a step.
 func decided(who string, s scale, until func(end time.Time) (steps int, ok bool)) row {
 	before := processorTime()
-	steps, _ := until(time.Now().Add(decisionTime))
+	steps, ok := until(time.Now().Add(decisionTime))
+	if !ok {
+		return row{Case: s.String(), Who: who, Unit: "µs", Skipped: "nothing runs any more"}
+	}
 	each := (processorTime() - before).Seconds() * 1e6 / float64(max(steps, 1))
 	return row{Case: s.String(), Who: who, Unit: "µs", Value: spread{each, each, each, 1}}
 }

@@ -100,6 +100,7 @@ func newEngine(config *Config) (*engine, error) {
 	if err := e.nodes.plan(); err != nil {
 		return nil, err
 	}
+	e.feed.pull, e.feed.stop = iter.Pull2(config.Jobs) // not before the last error: a refused run has nothing to stop
 	e.feed.advance()
 	return e, nil
 }
@@ -138,7 +139,6 @@ func (e *engine) join() {
 	e.beats = beats{agenda: &e.agenda, tasks: &e.tasks, nodes: &e.nodes}
 	e.feed = feed{agenda: &e.agenda, jobs: &e.attempts, layout: &e.nodes.layout, copies: c.Costs.Reading.Copies,
 		most: limits{int64(cmp.Or(c.MostJobs, DefaultMostJobs)), cmp.Or(c.MostTasks, DefaultMostTasks)}}
-	e.feed.pull, e.feed.stop = iter.Pull2(c.Jobs)
 }
 
 // run simulates one instant after the other until the run is over.

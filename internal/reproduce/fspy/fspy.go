@@ -93,7 +93,9 @@ type segments struct {
 // segmentCluster is the paper's.
 func segmentCluster() *workload.Cluster { return testbed.ClusterOf("nodes=8,memory=8GiB,vcores=8") }
 
-// of returns the jobs of a segment, from 1, and its level of load.
+// of returns the jobs of segment k, counted from 1, and its level of load (RCP). Submissions are from 0. The trace is
+// read and scaled once, and all trials share the jobs, so they must not be changed. An error says that the trace is
+// missing, cannot be read, or is too short.
 func (g *segments) of(lab paper.Lab, k uint64) ([]*sched.JobSpec, float64, error) {
 	if err := paper.NeedsDay2009(lab); err != nil {
 		return nil, 0, err
@@ -187,6 +189,7 @@ var sizeErrors = []struct {
 
 var errorPolicies = []string{"fspy:late=order", "fspy:late=share", "srpt"}
 
+// errorsPart is beyond the paper: segments whose sizes are estimated wrong, or whose network is shared.
 func errorsPart(g *segments) paper.Part {
 	p := paper.Part{
 		Title: "When sizes are wrong", Trials: 18,
@@ -263,6 +266,7 @@ does; ` + "`late=order`" + ` is as published.`,
 	return p
 }
 
+// theoryPart tries fair slowdowns (§ II-E) on the divisible servers of package theory, with bounds of jobs and without.
 func theoryPart(g *segments) paper.Part {
 	return paper.Part{
 		Title: "What theory promises, and where it stops", Trials: segmentsUsed,

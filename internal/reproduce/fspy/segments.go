@@ -150,7 +150,8 @@ func segmentsPart(g *segments) paper.Part {
 	}
 }
 
-// segmentClaims are the paper's, Figures 5 to 10.
+// segmentClaims returns the rows of a part that runs segments: the paper's claims (Figures 5 to 10 and the abstract),
+// and between them figures of ours, marked Own.
 func segmentClaims() []paper.Claim {
 	chunks := "a job of one task that comes when all containers are held waits for one to be free; fair sharing has " +
 		"the same wait at other instants, so that jobs of equal size trade places by a task's time, which is most of " +
@@ -541,6 +542,7 @@ func rankCorrelation(a, b []float64) float64 {
 	return 1 - 6*sum/(n*(n*n-1))
 }
 
+// ranks returns the rank of each value, from 0; equal values have theirs in the order given.
 func ranks(values []float64) []float64 {
 	order := make([]int, len(values))
 	for i := range order {

@@ -201,10 +201,10 @@ func TestAccessLists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if told := r.(*wire.ApplicationResponse).Report; (told.Attempt.Attempt == 1) != c.see ||
-				(told.Master.Tracking != wire.NotAvailable) != c.see ||
-				told.User != "ana" {
-				t.Errorf("%s: %q is told %+v", name, c.user, told)
+			if seen := r.(*wire.ApplicationResponse).Report; (seen.Attempt.Attempt == 1) != c.see ||
+				(seen.Master.Tracking != wire.NotAvailable) != c.see ||
+				seen.User != "ana" {
+				t.Errorf("%s: %q is told %+v", name, c.user, seen)
 			}
 		}
 		if _, err := h.do(func(m *manager) (answer, error) {

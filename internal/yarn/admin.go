@@ -108,7 +108,7 @@ func refreshing(f *front, take func(admin, Refreshed)) rpc.Method {
 	}
 }
 
-// groupsOf tells any caller which groups a user is in.
+// groupsOf answers any caller with the groups that a user is in.
 func groupsOf(f *front) rpc.Method {
 	return rpc.Handle(func(_ context.Context, _ *rpc.Call, q *wire.GroupsWanted) (proto.Message, error) {
 		names, err := f.config.Access.Groups(q.User)

@@ -270,7 +270,7 @@ func (app *application) report() wire.ApplicationReport {
 	return r
 }
 
-// addressOf returns the addresses of the ApplicationMaster of an attempt of app, as far as it has told them. a may be
+// addressOf returns the addresses of the ApplicationMaster of an attempt of app, as far as it has said them. a may be
 // nil.
 func addressOf(app *application, a *attempt) wire.MasterAddress {
 	at := wire.MasterAddress{

@@ -230,12 +230,12 @@ func (t *askTable) fits(g *group, size wire.Resource) bool {
 	return g.stage != 0 && t.stages[g.stage].size == size
 }
 
-// settle tells the core how many containers a group wants now of its stage. Of the stage that it had for another size,
-// it wants none any more.
+// settle notes for the core how many containers a group wants now of its stage. Of the stage that it had for another
+// size, it wants none any more.
 func (app *application) settle(g *group) {
 	t := &app.asks
 	if g.stage != 0 && !t.fits(g, g.size) {
-		app.tellAsks(&sched.Asks{Stage: g.stage})
+		app.noteAsks(&sched.Asks{Stage: g.stage})
 		t.leave(g)
 	}
 	if g.stage != 0 || g.total > 0 {
@@ -244,7 +244,7 @@ func (app *application) settle(g *group) {
 			asks.Spec = app.enter(g)
 		}
 		asks.Stage = g.stage
-		app.tellAsks(asks)
+		app.noteAsks(asks)
 	}
 	t.forget(g)
 }
@@ -284,9 +284,9 @@ func (t *askTable) forget(g *group) {
 	}
 }
 
-// tellAsks tells the core of asks, with the nodes that the application does not want. While the application waits for
+// noteAsks notes asks for the core, with the nodes that the application does not want. While the application waits for
 // its ApplicationMaster, these are the nodes on which no ApplicationMaster is started.
-func (app *application) tellAsks(asks *sched.Asks) {
+func (app *application) noteAsks(asks *sched.Asks) {
 	if asks.Banned = app.asks.bans; app.starting() {
 		asks.Banned = app.excluded()
 	}
@@ -381,14 +381,14 @@ func (app *application) ban() {
 	t.bans = slices.Compact(t.bans)
 }
 
-// rebanned tells the core of a blacklist that changed without an ask.
+// rebanned notes for the core a blacklist that changed without an ask.
 func (app *application) rebanned() {
 	if t := &app.asks; len(t.stages) > 1 {
 		asks := &sched.Asks{Stage: 1}
 		if g := t.of(1); g != nil {
 			asks.Pending, asks.Only, asks.Near = g.total, g.only(&app.m.nodes), g.near(&app.m.nodes)
 		}
-		app.tellAsks(asks)
+		app.noteAsks(asks)
 	}
 }
 
@@ -400,7 +400,7 @@ func (t *askTable) of(stage int32) *group {
 	return nil
 }
 
-// meet tells the core again of the asks that name the hosts and racks of nodes that have come in this turn. It is
+// meet notes again, for the core, the asks that name the hosts and racks of nodes that have come in this turn. It is
 // called once a turn, because thousands of nodes may come at once.
 func meet(m *manager) {
 	came := m.nodes.came
@@ -415,8 +415,8 @@ func meet(m *manager) {
 	}
 }
 
-// reask tells the core again of the asks, and of the blacklist, that name one of places: hosts and racks whose nodes
-// have changed. The value of a place is false if asks that relax locality need not be told again.
+// reask notes again, for the core, the asks and the blacklist that name one of places: hosts and racks whose nodes have
+// changed. The value of a place is false if asks that relax locality need not be noted again.
 func (app *application) reask(places map[string]bool) {
 	t := &app.asks
 	if overlap(t.banned, places, func(string) bool { return true }) {
@@ -460,14 +460,14 @@ func (app *application) drop() {
 		if g := t.of(stage); g != nil {
 			t.leave(g)
 		}
-		app.tellAsks(&sched.Asks{Stage: stage})
+		app.noteAsks(&sched.Asks{Stage: stage})
 	}
 	clear(t.groups)
 	t.pending, t.places = 0, 0
 }
 
 // unplaced adds a granted container, which has ended before the ApplicationMaster has heard of it, to its group's
-// counts again. The core is told before the next Step, once for all containers of a group. O(1).
+// counts again. The core learns of that before the next Step, once for all containers of a group. O(1).
 func (app *application) unplaced(c *container) {
 	g := app.asks.groups[groupKey{c.priority, c.group, 0}]
 	g.owed--
@@ -478,7 +478,7 @@ func (app *application) unplaced(c *container) {
 	}
 }
 
-// settleAll tells the core of the groups that have changed since the last Step without a call of their
+// settleAll notes for the core the groups that have changed since the last Step without a call of their
 // ApplicationMaster, and where ApplicationMasters may be started now.
 func (m *manager) settleAll() {
 	m.apps.placeAgain()

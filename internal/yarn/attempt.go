@@ -309,9 +309,9 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 // sorted returns the containers in order of allocation.
 func (a *attempt) sorted() []*container { return a.containers.sorted() }
 
-// tell adds the end of container c, once, to the ApplicationMaster's next answer. A container that the
+// notify adds the end of container c, once, to the ApplicationMaster's next answer. A container that the
 // ApplicationMaster has not heard of is asked for again instead.
-func (a *attempt) tell(c *container, end wire.ContainerStatus) {
+func (a *attempt) notify(c *container, end wire.ContainerStatus) {
 	if c.notice == none && a.ended() && a.app.submission.KeepContainers && !a.app.over && !c.isMaster() {
 		kept, _ := end.Keep(nil)
 		a.app.missed = append(a.app.missed, kept) // for the next attempt
@@ -335,12 +335,12 @@ func (a *attempt) tell(c *container, end wire.ContainerStatus) {
 // called is called when the ApplicationMaster calls again, which shows that it has received the last answer.
 func (a *attempt) called() {
 	a.silent.touch(a.app.m.now)
-	for _, c := range a.dues.told {
+	for _, c := range a.dues.sent {
 		c.notice = heard
 		c.settle()
 	}
-	clear(a.dues.told)
-	a.dues.told = a.dues.told[:0]
+	clear(a.dues.sent)
+	a.dues.sent = a.dues.sent[:0]
 }
 
 // answer begins the answer to a call, and returns the function that completes it after the Step with the attempt's
@@ -378,14 +378,14 @@ func (d *dues) report(r *wire.AllocateResponse) {
 	if n == len(d.completed) {
 		r.Completed, d.completed = d.completed, r.Completed
 		d.text.completed, d.kept = d.kept, d.text.completed[:0]
-		d.told, d.ending = d.ending, d.told
+		d.sent, d.ending = d.ending, d.sent
 	} else {
 		ended := max(0, n-(len(d.completed)-len(d.ending)))
 		r.Completed, d.completed = slices.Clone(d.completed[:n]), d.completed[n:] // O(n), however many are left
 		d.text.completed, d.kept = nil, nil                                       // both parts refer to what was kept
-		d.told, d.ending = slices.Clone(d.ending[:ended]), d.ending[ended:]
+		d.sent, d.ending = slices.Clone(d.ending[:ended]), d.ending[ended:]
 	}
-	for _, c := range d.told {
+	for _, c := range d.sent {
 		c.notice = sent
 	}
 }

@@ -120,7 +120,7 @@ func TestManyEndsComeInTurns(t *testing.T) {
 			d.ending = append(d.ending, &container{id: kept.ID})
 		}
 	}
-	told := 0
+	notices := 0
 	for range 3 {
 		var r wire.AllocateResponse
 		d.report(&r)
@@ -130,15 +130,15 @@ func TestManyEndsComeInTurns(t *testing.T) {
 		for _, s := range r.Completed {
 			seen[s.ID.ID]++
 		}
-		for _, c := range d.told {
-			if told++; c.notice != sent || seen[c.id.ID] != 1 {
-				t.Fatalf("container %d: notice %d, told %d times", c.id.ID, c.notice, seen[c.id.ID])
+		for _, c := range d.sent {
+			if notices++; c.notice != sent || seen[c.id.ID] != 1 {
+				t.Fatalf("container %d: notice %d, sent %d times", c.id.ID, c.notice, seen[c.id.ID])
 			}
 		}
-		d.told = nil
+		d.sent = nil
 	}
-	if len(seen) != all || told != all-missed {
-		t.Errorf("%d ends and %d containers told, want %d and %d", len(seen), told, all, all-missed)
+	if len(seen) != all || notices != all-missed {
+		t.Errorf("%d ends and %d notices, want %d and %d", len(seen), notices, all, all-missed)
 	}
 	long := strings.Repeat("x", mostDiagnostics)
 	for range 1000 {
@@ -170,7 +170,7 @@ func TestLongWordsOfNodes(t *testing.T) {
 		s := wire.NodeStatus{Node: n.id, Health: wire.Health{OK: true, Report: long}, Utilization: []byte(long)}
 		return tracker{m}.heartbeat(&wire.HeartbeatRequest{Status: s})
 	})
-	if r := n.tell(); len(r.Health) != mostHealth || len(r.Utilization) != 0 {
+	if r := n.report(); len(r.Health) != mostHealth || len(r.Utilization) != 0 {
 		t.Errorf("%d bytes of health and %d of use are kept", len(r.Health), len(r.Utilization))
 	}
 }

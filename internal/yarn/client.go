@@ -277,7 +277,7 @@ func clusterNodes(f *front, q *wire.NodesRequest) *wire.NodesResponse {
 	r := &wire.NodesResponse{}
 	f.listNodes(func(n *node) {
 		if len(q.States) == 0 || slices.Contains(q.States, int32(n.state)) {
-			r.Reports = append(r.Reports, n.tell())
+			r.Reports = append(r.Reports, n.report())
 		}
 	})
 	return r
@@ -375,7 +375,7 @@ func (u client) containerReport(q *wire.ContainerRequest) (answer, error) {
 	case !c.attempt.app.may(u.user, wire.ViewApp):
 		return nil, unseen(u.user, "application "+c.attempt.app.id.String())
 	}
-	return reply(&wire.ContainersResponse{Reports: []wire.ContainerReport{c.tell()}})
+	return reply(&wire.ContainersResponse{Reports: []wire.ContainerReport{c.report()}})
 }
 
 // containerReports returns the reports of the containers of an attempt. It is called outside of turns.
@@ -389,13 +389,13 @@ func containerReports(f *front, user string, q *wire.AttemptRequest) (*wire.Cont
 		return a, err
 	}, func(c *container) {
 		if c.state != done {
-			r.Reports = append(r.Reports, c.tell())
+			r.Reports = append(r.Reports, c.report())
 		}
 	})
 }
 
-// tell makes a report of a container that lives.
-func (c *container) tell() wire.ContainerReport {
+// report returns the report for clients of a container that lives.
+func (c *container) report() wire.ContainerReport {
 	state := wire.ContainerNew
 	if c.state == running {
 		state = wire.ContainerRunning

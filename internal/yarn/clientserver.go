@@ -46,7 +46,7 @@ func newClient(f *front) *rpc.Server {
 		"getQueueInfo": rpc.Handle(
 			func(_ context.Context, c *rpc.Call, q *wire.QueueRequest) (proto.Message, error) {
 				if !q.Apps {
-					return f.serve(c, func(m *manager) (answer, error) { return reply(tellOf(m, q, nil)) })
+					return f.serve(c, func(m *manager) (answer, error) { return reply(answerQueue(m, q, nil)) })
 				}
 				f.groups.meet(c.User)
 				return f.make(c, func() (proto.Message, error) { return queueWithApps(f, c.User, q), nil })

@@ -75,8 +75,8 @@ func (c *container) expired() {
 	c.giveUp(wire.ExitAborted, saidExpired, sched.Released)
 }
 
-// report updates the container by status s, which its node has reported.
-func (c *container) report(s *wire.ContainerStatus) {
+// follow updates the container by status s, which its node has reported.
+func (c *container) follow(s *wire.ContainerStatus) {
 	if c.isMaster() && c.state != done {
 		c.attempt.runs() // the reply to the launch may be on its way, or lost
 	}
@@ -149,7 +149,7 @@ func (c *container) giveUp(exit int32, why string, outcome sched.Outcome) {
 	}
 	if c.state == running && c.node.usable() {
 		c.leaving = &leaving{end, outcome}
-		c.attempt.tell(c, end)
+		c.attempt.notify(c, end)
 		return
 	}
 	c.over(end, outcome)
@@ -200,7 +200,7 @@ func (c *container) over(end wire.ContainerStatus, outcome sched.Outcome) {
 	if app := c.attempt.app; c.isMaster() && c.attempt.failed && !app.over && blamesNode(end.Exit) {
 		app.shun(c.node)
 	}
-	c.attempt.tell(c, end)
+	c.attempt.notify(c, end)
 	c.settle()
 }
 

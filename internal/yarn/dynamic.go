@@ -55,7 +55,7 @@ func nodeSizes(dir string) (sizes map[string]wire.Resource, err error) {
 // sizeOf returns the size that dynamicFile says for a node, else what the node says. Of other kinds than memory and
 // cores it is always what the node says.
 func (t *nodeTable) sizeOf(id wire.NodeID, said wire.Resource) wire.Resource {
-	if size, told := t.sizes[id.String()]; told {
+	if size, set := t.sizes[id.String()]; set {
 		size.Others = said.Others
 		return size
 	}

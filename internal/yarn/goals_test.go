@@ -27,7 +27,7 @@ var goalMaps = []int{1, 1, 1, 2, 2, 3, 4, 6}
 
 const (
 	goalMap    = 40 * time.Second // what a map sleeps: long beside the processor time of starting it
-	goalTask   = 42 * time.Second // a map with the start of its process, as tags tell
+	goalTask   = 42 * time.Second // a map with the start of its process, as tags say
 	goalMemory = 2048             // MiB of each of three nodes: four containers
 	goalLoad   = 2.0
 	goalLeast  = 1.5 // deadlines are from so many times the time alone
@@ -45,7 +45,7 @@ const (
 // uniform from goalLeast to goalMost times what its kind took. Load 1 is when jobs need all containers all the time, by
 // what they held alone, masters included; at goalLoad they come twice as fast as they can be served. A repeat draws
 // jobs at exponential intervals. All policies of a repeat get the same jobs. What they know of task times is what the
-// runs before the draws have taught (--history), and tags tell sizes. When the last deadline has passed, jobs that have
+// runs before the draws have taught (--history), and tags say sizes. When the last deadline has passed, jobs that have
 // not ended are late, and are killed.
 //
 // Jobs sleep, so that containers are short and not the machine's processors. With maps of 20 s at load 2 the starts of

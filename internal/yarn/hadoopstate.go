@@ -123,7 +123,7 @@ const saidRemoved = "of this attempt, whose failure has expired, nothing was sto
 
 // conclude sets how an application of Hadoop's has ended, if it has: as it is stored, or as its last attempt ended.
 // Hadoop stores the end of an attempt before that of its application, and no final status of an ApplicationMaster that
-// has told none.
+// has said none.
 func (m *savedApp) conclude(s *hadoopstore.App) {
 	over, ok := overInHadoop[s.State]
 	if n := len(s.Attempts); n > 0 {
@@ -174,7 +174,7 @@ var (
 )
 
 // endsWith is how an application ends with its last attempt, by Hadoop's number of the attempt's state. finalOf is the
-// final status of one whose ApplicationMaster has told none.
+// final status of one whose ApplicationMaster has said none.
 var (
 	endsWith = map[int32]wire.AppState{hadoopstore.AttemptFinished: wire.AppFinished,
 		hadoopstore.AttemptFailed: wire.AppFailed, hadoopstore.AttemptKilled: wire.AppKilled}

@@ -9,7 +9,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// hints are what a user tells policies about an application, by tags of the application:
+// hints are what a user says to policies about an application, by tags of the application:
 //
 //	sojourn.deadline=10m     the application should be over so long after its submission
 //	sojourn.size=2h          the sum of the times of its containers, without ApplicationMasters

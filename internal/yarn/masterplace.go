@@ -6,8 +6,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Where an application's next ApplicationMaster may be started, how the core is told, and how many of its failures
-// count.
+// Where an application's next ApplicationMaster may be started, how the core learns of that, and how many of its
+// failures count.
 
 // mostMasterPlaces bounds the hosts and racks that a submission names for its ApplicationMaster.
 const mostMasterPlaces = 1000
@@ -82,7 +82,7 @@ func (app *application) mostAttempts() int32 {
 	return app.m.config.Attempts
 }
 
-// place tells the core where the next ApplicationMaster may be started, and whether there is to be one.
+// place notes for the core where the next ApplicationMaster may be started, and whether there is to be one.
 func (app *application) place() {
 	if app.submission.Unmanaged {
 		return
@@ -108,15 +108,15 @@ func (app *application) starting() bool {
 	return !app.over && (a == nil || a.ended())
 }
 
-// retry notes that the core must be told again where ApplicationMasters that wait may be started, because nodes have
+// retry notes that the core must learn again where ApplicationMasters that wait may be started, because nodes have
 // changed. It notes nothing if no node is excluded now, or was when nodes changed last.
 func (t *appTable) retry(m *manager) {
 	wary := t.wary > 0 || m.live.shunned.count > 0
-	t.again = t.again || wary || t.retold
-	t.retold = wary
+	t.again = t.again || wary || t.wasWary
+	t.wasWary = wary
 }
 
-// placeAgain tells the core where ApplicationMasters that wait may be started, if nodes have changed: once before a
+// placeAgain notes for the core where ApplicationMasters that wait may be started, if nodes have changed: once before a
 // Step, however many have.
 func (t *appTable) placeAgain() {
 	if !t.again && !t.nearer {

@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// A collector tells Prometheus of the cluster. Its numbers are read together, between two turns.
+// A collector has the metrics of the cluster for Prometheus. Its numbers are read together, between two turns.
 type collector struct{ f *front }
 
 // describe makes the description of a metric.

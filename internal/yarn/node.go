@@ -165,20 +165,20 @@ func bounded(to, said proto.Raw) proto.Raw {
 // has ended. If it belongs to an application that is over, it was started after the node had been told of the
 // application's end: the node is told again.
 func (n *node) reported(list []wire.ContainerStatus) {
-	told := map[wire.ApplicationID]bool{}
+	cleaned := map[wire.ApplicationID]bool{}
 	for i := range list {
 		s := &list[i]
 		s.Diagnostics = cut(s.Diagnostics, mostDiagnostics)
 		c := n.m.container(s.ID)
-		if id := s.ID.Attempt.App; c == nil && !told[id] {
-			told[id] = true
+		if id := s.ID.Attempt.App; c == nil && !cleaned[id] {
+			cleaned[id] = true
 			if app := n.m.apps.byID[id]; (app == nil || app.over) && len(n.apps) < mostUnknown {
 				n.apps = append(n.apps, id)
 			}
 		}
 		switch {
 		case c != nil && c.node == n:
-			c.report(s)
+			c.follow(s)
 		case s.State == wire.ContainerComplete:
 			if len(n.remove) < mostUnknown {
 				n.remove = append(n.remove, s.ID)
@@ -221,7 +221,7 @@ func (n *node) order(r *wire.HeartbeatResponse, q *wire.HeartbeatRequest) {
 		nil,
 	}
 	for _, c := range n.sizes.containers {
-		if c.growth.untold = false; c.state != done {
+		if c.growth.unsent = false; c.state != done {
 			r.Updates = append(r.Updates, c.sized())
 		}
 	}

@@ -99,7 +99,7 @@ func (t *nodeTable) newsAfter(number int64) (list []wire.NodeReport, last int64)
 	for ; at < len(t.news) && len(list) < mostNews; at++ {
 		c := &t.news[at]
 		if number = c.number; number == t.newest[c.node] {
-			list = append(list, c.node.tell())
+			list = append(list, c.node.report())
 		}
 	}
 	return list, number
@@ -276,8 +276,8 @@ func (n *node) stop(id wire.ContainerID) {
 	n.cleanup = append(n.cleanup, id)
 }
 
-// tell returns the node's report for clients. The report shares no memory with the node.
-func (n *node) tell() wire.NodeReport {
+// report returns the node's report for clients. The report shares no memory with the node.
+func (n *node) report() wire.NodeReport {
 	r := wire.NodeReport{ID: n.id, HTTPAddress: n.web, Rack: n.rack, Capacity: n.capacity,
 		Containers: int32(len(n.containers)), State: n.state,
 		Health: n.doing.health.Report, HealthTime: n.doing.health.Time,

@@ -101,7 +101,7 @@ func (o *owner) serve(peer *rpc.Call, do func(*manager) (answer, error)) (proto.
 
 // attend is serve for a call of a NodeManager. The reply does not wait until what the node has reported is stored:
 // while that cannot be done, as on a full disk, each node where an ApplicationMaster ends would fall silent, and be
-// lost with all that runs there. A node tells again what runs there when it registers with the next life.
+// lost with all that runs there. A node reports again what runs there when it registers with the next life.
 func (o *owner) attend(peer *rpc.Call, do func(*manager) (answer, error)) (proto.Message, error) {
 	reply, _, err := o.encoded(peer, do)
 	return reply, err

@@ -7,9 +7,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// tellOf answers request q about a queue. The queues of users below it are left out, because Hadoop has none. apps is
-// queueTeller.apps.
-func tellOf(m *manager, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport) *wire.QueueResponse {
+// answerQueue answers request q about a queue. The queues of users below it are left out, because Hadoop has none. apps
+// is queueDescriber.apps.
+func answerQueue(m *manager, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport) *wire.QueueResponse {
 	queue, ok := m.core.Queues[0], q.Name == "root" || q.Name == ""
 	if !ok {
 		queue, ok = m.core.QueueNamed(q.Name)
@@ -17,11 +17,11 @@ func tellOf(m *manager, q *wire.QueueRequest, apps map[string][]wire.Application
 	if !ok {
 		return &wire.QueueResponse{} // an exception would have clients try again
 	}
-	return &wire.QueueResponse{Queue: tellQueue(m, queue, q, apps)}
+	return &wire.QueueResponse{Queue: describeQueue(m, queue, q, apps)}
 }
 
-// queueWithApps tells a user of a queue and of the applications in it. It is called outside of turns, because there may
-// be thousands.
+// queueWithApps describes a queue and the applications in it for a user. It is called outside of turns, because there
+// may be thousands.
 func queueWithApps(f *front, user string, q *wire.QueueRequest) (r *wire.QueueResponse) {
 	apps := map[string][]wire.ApplicationReport{}
 	f.list(func(app *application) bool {
@@ -31,7 +31,7 @@ func queueWithApps(f *front, user string, q *wire.QueueRequest) (r *wire.QueueRe
 		}
 		return true
 	})
-	f.look(func(m *manager) { r = tellOf(m, q, apps) })
+	f.look(func(m *manager) { r = answerQueue(m, q, apps) })
 	return r
 }
 
@@ -71,23 +71,23 @@ func (m *manager) share(r sched.Resources) float32 {
 	return float32(min(1, max(0, r.DominantShare(m.core.Capacity))))
 }
 
-// A queueTeller describes queues to a user. It has looked at the applications once.
-type queueTeller struct {
+// A queueDescriber describes queues to a user. It has looked at the applications once.
+type queueDescriber struct {
 	m      *manager
 	counts map[string]*tally                   // of appTable.tallies
 	apps   map[string][]wire.ApplicationReport // that live, by the path of their queue; "" has all. nil: not asked for
 }
 
-// tellQueue describes a queue, and the queues below it as far as q asks for them. apps is queueTeller.apps.
-func tellQueue(
+// describeQueue describes a queue, and the queues below it as far as q asks for them. apps is queueDescriber.apps.
+func describeQueue(
 	m *manager, queue *sched.Queue, q *wire.QueueRequest, apps map[string][]wire.ApplicationReport,
 ) *wire.QueueInfo {
-	t := &queueTeller{m, m.apps.tallies(), apps}
-	return t.tell(queue, q)
+	t := &queueDescriber{m, m.apps.tallies(), apps}
+	return t.describe(queue, q)
 }
 
-// tell describes a queue, and the queues below it as far as q asks for them.
-func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
+// describe describes a queue, and the queues below it as far as q asks for them.
+func (t *queueDescriber) describe(queue *sched.Queue, q *wire.QueueRequest) *wire.QueueInfo {
 	m := t.m
 	path, below := "root", ""
 	if queue.ID != 0 {
@@ -150,7 +150,7 @@ func (t *queueTeller) tell(queue *sched.Queue, q *wire.QueueRequest) *wire.Queue
 		case q.Children || q.Recursive:
 			deeper := *q
 			deeper.Children = q.Recursive
-			info.Children = append(info.Children, *t.tell(child, &deeper))
+			info.Children = append(info.Children, *t.describe(child, &deeper))
 		}
 	}
 	return info

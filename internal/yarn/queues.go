@@ -250,7 +250,7 @@ func (q *placement) listsOf(name string) (path string, ok bool) {
 	return path, ok
 }
 
-// said notes the access lists a of a queue, as a file has them. which tells whether the file has the list for
+// said notes the access lists a of a queue, as a file has them. which says whether the file has the list for
 // submitting and the one for administering. A list that the file does not have is empty, or, for the root, everybody.
 func (q *Queues) said(path string, a QueueAccess, which [2]bool) {
 	if which == [2]bool{} {

@@ -279,7 +279,7 @@ func TestStoppedRoot(t *testing.T) {
 	f := newFew(t)
 	state := func() (of string) {
 		f.do(func(m *manager) (answer, error) {
-			q := tellOf(m, &wire.QueueRequest{Recursive: true}, nil).Queue
+			q := answerQueue(m, &wire.QueueRequest{Recursive: true}, nil).Queue
 			of = fmt.Sprint(q.State, q.Children[0].State)
 			return nil, nil
 		})

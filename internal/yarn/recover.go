@@ -320,7 +320,7 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 		m.count.kept++
 		of.containers.put(c)
 		why := cut(s.Diagnostics, mostDiagnostics)
-		a.tell(c, wire.ContainerStatus{ID: s.ID, State: s.State, Exit: s.Exit, Diagnostics: why})
+		a.notify(c, wire.ContainerStatus{ID: s.ID, State: s.State, Exit: s.Exit, Diagnostics: why})
 		c.settle()
 		return nil
 	}
@@ -353,25 +353,25 @@ func (app *application) stageFor(key stageKey) int32 {
 	stage := int32(len(t.stages))
 	t.stages = append(t.stages, key)
 	t.idle[key.kind()] = append(t.idle[key.kind()], stage)
-	app.tellAsks(&sched.Asks{Stage: stage, Spec: &sched.StageSpec{
+	app.noteAsks(&sched.Asks{Stage: stage, Spec: &sched.StageSpec{
 		Kind: kindOf(app.submission.Type, key.priority), PerTask: app.m.config.Sizes.amount(key.size), Tasks: -1}})
 	return stage
 }
 
-// found tells the core that container c runs, in a stage.
+// found notes for the core that container c runs, in a stage.
 func (c *container) found(stage int32) {
 	f := &sched.Found{Stage: stage}
 	if c.created > 0 {
 		f.Ran = max(0, c.m.now.Sub(time.UnixMilli(c.created)))
 	}
-	c.m.finds.told[f] = c
+	c.m.finds.noted[f] = c
 	c.m.note(sched.Event{Kind: sched.AttemptFound, Job: c.attempt.app.job, Node: c.node.sched, Body: f})
 }
 
 // book reads from the core's events, after a Step, which attempts the containers of found have become. A container for
 // which the core has made no attempt is ended.
 func (m *manager) book() {
-	if len(m.finds.told) == 0 {
+	if len(m.finds.noted) == 0 {
 		return
 	}
 	for i := range m.core.Events {
@@ -380,8 +380,8 @@ func (m *manager) book() {
 		if !ok {
 			continue
 		}
-		c := m.finds.told[f]
-		delete(m.finds.told, f)
+		c := m.finds.noted[f]
+		delete(m.finds.noted, f)
 		switch {
 		case c.state == done && e.Attempt != 0: // it has ended meanwhile
 			done := sched.Event{Kind: sched.AttemptDone, Outcome: sched.Killed}

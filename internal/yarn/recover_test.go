@@ -27,8 +27,8 @@ func (c *cluster) patient(tasks int32) func(context.Context, *peer.Master, wire.
 }
 
 // A ResourceManager that keeps its state takes everything over from the one before: applications and their containers
-// go on, tokens stay good, what is over is told of, and ids of containers tell the lives apart. So it is, too, if its
-// state was handed over to Hadoop's ResourceManager and taken over from that one's store.
+// go on, tokens stay good, what is over is reported, and ids of containers differ between the lives. So it is, too, if
+// its state was handed over to Hadoop's ResourceManager and taken over from that one's store.
 func TestRestartTakesOver(t *testing.T) {
 	t.Run("after itself", func(t *testing.T) { takesOver(t, func(string) {}) })
 	t.Run("by way of Hadoop's store", func(t *testing.T) {

@@ -147,7 +147,7 @@ func (c *container) become(to wire.Resource, kind wire.UpdateKind) {
 		m.live.containers.watch(&c.waits, m.now, c)
 	}
 	if kind == wire.Decrease || m.config.Sizes.NodesAreTold {
-		c.tellNode()
+		c.queueSize()
 	}
 	c.attempt.dues.resized = append(c.attempt.dues.resized, resized{c, kind})
 }
@@ -160,19 +160,19 @@ func (c *container) began() {
 	case c.growth.unsure:
 		c.m.live.containers.watch(&c.waits, c.m.now, c)
 	case c.version > 0:
-		c.tellNode()
+		c.queueSize()
 	}
 }
 
-// tellNode queues the container's size for the next answer to its node: once, however often it changes until then.
-func (c *container) tellNode() {
-	if !c.growth.untold {
-		c.growth.untold = true
+// queueSize queues the container's size for the next answer to its node: once, however often it changes until then.
+func (c *container) queueSize() {
+	if !c.growth.unsent {
+		c.growth.unsent = true
 		c.node.sizes.containers = append(c.node.sizes.containers, c)
 	}
 }
 
-// book sets the container's size and version, and tells the core.
+// book sets the container's size and version, and notes them for the core.
 func (c *container) book(to wire.Resource, version int32) {
 	c.resource, c.version = to, version
 	amount := c.m.config.Sizes.amount(to)

@@ -83,7 +83,7 @@ func (r *resizing) holds(c *wire.Container, memory int64, cores, version int32) 
 	})
 }
 
-// A container gets more where there is room, waits for it where there is none, and gets less at once; its version tells
+// A container gets more where there is room, waits for it where there is none, and gets less at once; its version says
 // the sizes apart.
 func TestResize(t *testing.T) {
 	r := newResizing(t, nil)
@@ -334,7 +334,7 @@ func TestUnconfirmedIncreases(t *testing.T) {
 		if n := len(c.node.sizes.containers); n != 1 {
 			t.Errorf("the node is told %d sizes, want 1", n)
 		}
-		c.node.sizes, c.growth.untold = newSizes{}, false // it has beaten
+		c.node.sizes, c.growth.unsent = newSizes{}, false // it has beaten
 		c.began()
 		if n := len(c.node.sizes.containers); c.growth.unsure || n != 1 {
 			t.Errorf("%+v, and the node is told %d sizes, want 1", c.growth, n)

@@ -10,9 +10,9 @@ type accessInfo struct {
 	Diagnostics string `json:"diagnostics" xml:"diagnostics"`
 }
 
-// accessToQueue tells administrators of a queue whether a user may submit to it, or administer it. It is called outside
-// of turns. The lists of queues apply even without yarn.acl.enable, as in Hadoop, so accessToQueue looks up the groups
-// of the caller and of the user in any case.
+// accessToQueue says to administrators of a queue whether a user may submit to it, or administer it. It is called
+// outside of turns. The lists of queues apply even without yarn.acl.enable, as in Hadoop, so accessToQueue looks up the
+// groups of the caller and of the user in any case.
 func accessToQueue(f *front, r *http.Request) (b body, err error) {
 	f.groups.lookUp(visitor(r))
 	if b, err = f.inTurn(r, rest.access); err != nil {

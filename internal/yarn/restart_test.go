@@ -294,13 +294,13 @@ func startVerb(t *testing.T, binary, dir, record string, more ...string) *verb {
 	t.Cleanup(func() { v.end(syscall.SIGKILL) })
 	ready := make(chan bool, 1)
 	go func() {
-		lines, told := bufio.NewScanner(said), false
+		lines, isReady := bufio.NewScanner(said), false
 		for lines.Scan() {
 			switch {
 			case lines.Text() == "ready":
 				ready <- true
-				told = true
-			case !told:
+				isReady = true
+			case !isReady:
 				v.said = append(v.said, lines.Text())
 			}
 		}

@@ -139,7 +139,7 @@ func amountsOf(i amountInfo) (m amountsMap) {
 }
 
 func bodyOfContainer(c *container) containerInfo {
-	r := c.tell()
+	r := c.report()
 	o := containerInfo{
 		ID:          c.id.String(),
 		Memory:      r.Resource.Memory,

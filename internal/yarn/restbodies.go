@@ -189,7 +189,7 @@ type amountsByKind struct {
 }
 
 // amountOfKind is an amount of one kind of resource, and the least and the most of it that a container may have. Of
-// memory and cores Hadoop tells no limits here.
+// memory and cores Hadoop shows no limits here.
 type amountOfKind struct {
 	Attributes struct{} `json:"attributes" xml:"attributes"`
 	Max        int64    `json:"maximumAllocation" xml:"maximumAllocation"`
@@ -301,7 +301,7 @@ type measured struct {
 }
 
 func bodyOfNode(n *node) parts {
-	r, s := n.tell(), n.m.config.Sizes
+	r, s := n.report(), n.m.config.Sizes
 	var containers, machine wire.Use
 	if proto.Decode(r.Utilization, &containers) != nil || proto.Decode(r.Machine, &machine) != nil {
 		containers, machine = wire.Use{}, wire.Use{}

@@ -38,7 +38,7 @@ func parseClasses(file string, text []byte) (map[string]string, error) {
 	return classes, nil
 }
 
-// offerAll tells the core what all nodes offer, now and whenever the part that the service leaves changes.
+// offerAll notes for the core what all nodes offer, now and whenever the part that the service leaves changes.
 func offerAll(m *manager) {
 	part, until := m.config.Room.Part(m.now)
 	m.part = part

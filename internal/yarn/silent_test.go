@@ -256,7 +256,7 @@ func TestFailedLaunchOnTheOnlyLargeNode(t *testing.T) {
 	}
 }
 
-// When many nodes fall silent at once, the core is told once where each ApplicationMaster that waits may be started,
+// When many nodes fall silent at once, the core learns once where each ApplicationMaster that waits may be started,
 // and not once a node.
 func TestManyNodesFallSilent(t *testing.T) {
 	f := newFleet(t, 100)
@@ -272,18 +272,18 @@ func TestManyNodesFallSilent(t *testing.T) {
 	}
 	f.now = f.now.Add(time.Minute)
 	f.f.turn(nil)
-	told := 0
+	noted := 0
 	for i := range f.m.core.Events {
 		if f.m.core.Events[i].Kind == sched.AsksChanged {
-			told++
+			noted++
 		}
 	}
-	if f.m.nodes.ready != 0 || told != waiting {
-		t.Errorf("%d nodes beat, and the core is told %d times, want %d", f.m.nodes.ready, told, waiting)
+	if f.m.nodes.ready != 0 || noted != waiting {
+		t.Errorf("%d nodes beat, and the core learns %d times, want %d", f.m.nodes.ready, noted, waiting)
 	}
 }
 
-// An ApplicationMaster ends in the turn in which a node is heard again, or comes, so that the core is told again where
+// An ApplicationMaster ends in the turn in which a node is heard again, or comes, so that the core learns again where
 // ApplicationMasters may be started. The next attempt is not lost by that.
 func TestMasterEndsWhileNodesChange(t *testing.T) {
 	for name, change := range map[string]func(m *manager, quiet *node){

@@ -24,7 +24,7 @@ import (
 var (
 	sizesMaps   = []int{30, 20, 15, 10, 6, 4, 3, 2, 1, 1}
 	sizesMapMS  = 10_000
-	sizesTaskMS = sizesMapMS + 3_000 // with the start of its process, for the tag that tells the size
+	sizesTaskMS = sizesMapMS + 3_000 // with the start of its process, for the tag that says the size
 )
 
 // TestSizesOnHadoop runs the mix on stock Hadoop with three NodeManagers, under one policy after the other, over and
@@ -63,14 +63,14 @@ func TestSizesOnHadoop(t *testing.T) {
 	means := make([][]float64, len(policies)) // seconds, by policy and repetition
 	for n := range repeats {
 		for i, spec := range policies {
-			name, told := strings.CutSuffix(spec, toldSuffix)
+			name, tagged := strings.CutSuffix(spec, taggedSuffix)
 			record := recordOf(folder, spec, n)
 			rm := s.serveVerb(name, "--record", record, "--overwrite")
 			if n == 0 && i == 0 {
 				s.addNodes(3)
 			}
 			s.untilNodes(3)
-			lines, mean := s.sizes(told)
+			lines, mean := s.sizes(tagged)
 			fmt.Fprintf(results, "run %s %d load %s\n%s", spec, n+1, load(t), lines)
 			means[i] = append(means[i], mean)
 			s.clean()
@@ -80,7 +80,7 @@ func TestSizesOnHadoop(t *testing.T) {
 	t.Log(s.sizesTable(folder, policies, means))
 }
 
-const toldSuffix = "+told"
+const taggedSuffix = "+told"
 
 // recordOf is the record of one run.
 func recordOf(folder, spec string, repetition int) string {
@@ -106,13 +106,13 @@ func (s *stock) sizesTable(folder string, policies []string, means [][]float64) 
 	return b.String()
 }
 
-// predicted is the mean sojourn time in seconds that the simulator finds for a policy from a record of another. Who is
-// not told sizes learns them from the tasks that are through.
+// predicted is the mean sojourn time in seconds that the simulator finds for a policy from a record of another. A
+// policy that gets no sizes learns them from the tasks that are through.
 func (s *stock) predicted(record, spec string) float64 {
 	s.t.Helper()
-	name, told := strings.CutSuffix(spec, toldSuffix)
+	name, tagged := strings.CutSuffix(spec, taggedSuffix)
 	args := []string{"sim", "--from-record", record, "--policy", name, "--json", "--quiet"}
-	if !told {
+	if !tagged {
 		args = append(args, "--estimator", "mean")
 	}
 	out, err := exec.CommandContext(s.t.Context(), program(s.t), args...).Output()
@@ -151,13 +151,13 @@ func load(t *testing.T) string {
 
 // sizes runs the mix once, and returns a line for each job: its maps, and milliseconds from its submission to the
 // launch of its master and to its end; and the mean of the latter in seconds.
-func (s *stock) sizes(told bool) (lines string, mean float64) {
+func (s *stock) sizes(tagged bool) (lines string, mean float64) {
 	s.t.Helper()
 	submit, heard, stop := s.submitter()
 	defer stop()
 	for _, maps := range sizesMaps {
 		tag := "-"
-		if told {
+		if tagged {
 			tag = fmt.Sprintf("sojourn.size=%dms", maps*sizesTaskMS)
 		}
 		fmt.Fprintf(submit, "sleep %d %d %s\n", maps, sizesMapMS, tag)
@@ -212,7 +212,7 @@ func (s *stock) submitter() (orders io.Writer, answers *bufio.Scanner, stop func
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { s.tellTail("submit.log") })
+	s.t.Cleanup(func() { s.showTail("submit.log") })
 	answers = bufio.NewScanner(out)
 	if !answers.Scan() {
 		s.t.Fatal("the client did not start")

@@ -71,14 +71,14 @@ func TestManyAsksWithManyNodes(t *testing.T) {
 		}
 		for _, e := range m.events {
 			if a, ok := e.Body.(*sched.Asks); ok && len(a.Only) != 2000 {
-				t.Fatalf("the core is told of %d nodes", len(a.Only))
+				t.Fatalf("asks for the core have %d nodes", len(a.Only))
 			}
 		}
 		return nil, nil
 	})
 }
 
-// A node that comes makes those asks be told again that name its host or its rack, and no others.
+// When a node comes, those asks are noted again for the core that name its host or its rack, and no others.
 func TestNodesThatComeAndAsks(t *testing.T) {
 	f := newFew(t)
 	f.allocate(ofPriorities(300, "/one 1 true", "* 1 false"))
@@ -89,27 +89,27 @@ func TestNodesThatComeAndAsks(t *testing.T) {
 			if _, err := (tracker{m}).register(q, &net.TCPAddr{}); err != nil {
 				t.Error(err)
 			}
-			told := tellsOfAsks(m)
-			if want == 0 && host == "a" || told != want {
-				t.Errorf("a node on %s: the core is told of %d asks, want %d", host, told, want)
+			noted := asksNoted(m)
+			if want == 0 && host == "a" || noted != want {
+				t.Errorf("a node on %s: %d changes of asks are noted for the core, want %d", host, noted, want)
 			}
 			return nil, nil
 		})
 	}
 }
 
-// tellsOfAsks ends what has come in a turn, and counts the changes of asks that the core will be told.
-func tellsOfAsks(m *manager) (told int) {
+// asksNoted ends what has come in a turn, and counts the changes of asks that are noted for the core.
+func asksNoted(m *manager) (noted int) {
 	meet(m)
 	for _, e := range m.events {
 		if e.Kind == sched.AsksChanged {
-			told++
+			noted++
 		}
 	}
-	return told
+	return noted
 }
 
-// However many nodes come in a turn, asks that name their hosts are told again once. Those that name a rack that has
+// However many nodes come in a turn, asks that name their hosts are noted again once. Those that name a rack that has
 // nodes already, and will do with others, need not be, nor any if a node comes back.
 func TestManyNodesThatComeAndAsks(t *testing.T) {
 	f := newFew(t)
@@ -129,8 +129,8 @@ func TestManyNodesThatComeAndAsks(t *testing.T) {
 		for i := range 50 {
 			come(m, fmt.Sprint("h", i))
 		}
-		if told := tellsOfAsks(m); told != 1 {
-			t.Errorf("50 nodes come at once: the core is told %d times", told)
+		if noted := asksNoted(m); noted != 1 {
+			t.Errorf("50 nodes come at once: the core gets asks %d times", noted)
 		}
 		return nil, nil
 	})
@@ -140,15 +140,15 @@ func TestManyNodesThatComeAndAsks(t *testing.T) {
 	}
 	f.do(func(m *manager) (answer, error) {
 		come(m, "elsewhere") // in DefaultRack
-		if told := tellsOfAsks(m); told != 0 {
-			t.Errorf("a node in a rack that will do with others: the core is told %d times", told)
+		if noted := asksNoted(m); noted != 0 {
+			t.Errorf("a node in a rack that will do with others: the core gets asks %d times", noted)
 		}
 		n := m.nodes.list[len(m.nodes.list)-2]
 		n.gone(wire.NodeShutdown)
 		m.step()
 		come(m, n.id.Host)
-		if told := tellsOfAsks(m); told != 0 {
-			t.Errorf("a node comes back: the core is told %d times", told)
+		if noted := asksNoted(m); noted != 0 {
+			t.Errorf("a node comes back: the core gets asks %d times", noted)
 		}
 		return nil, nil
 	})
@@ -157,8 +157,8 @@ func TestManyNodesThatComeAndAsks(t *testing.T) {
 	f.do(func(m *manager) (answer, error) {
 		come(m, "first")
 		come(m, "second")
-		if told := tellsOfAsks(m); told != 1 {
-			t.Errorf("the first nodes of a rack: the core is told %d times", told)
+		if noted := asksNoted(m); noted != 1 {
+			t.Errorf("the first nodes of a rack: the core gets asks %d times", noted)
 		}
 		return nil, nil
 	})

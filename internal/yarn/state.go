@@ -50,7 +50,7 @@ type life struct {
 // finds are containers that run since an earlier life.
 type finds struct {
 	awaited map[wire.NodeID][]*container  // ApplicationMasters, by the node that has not registered yet in this life
-	told    map[*sched.Found]*container   // containers that the core was told of in this turn
+	noted   map[*sched.Found]*container   // containers that were noted for the core in this turn
 	given   map[wire.ContainerID]*attempt // containers given back before their node registered, and by which attempt
 }
 
@@ -58,7 +58,7 @@ type finds struct {
 func newFinds() finds {
 	return finds{
 		awaited: map[wire.NodeID][]*container{},
-		told:    map[*sched.Found]*container{},
+		noted:   map[*sched.Found]*container{},
 		given:   map[wire.ContainerID]*attempt{},
 	}
 }
@@ -100,7 +100,7 @@ type node struct {
 	web          string // host:port of its pages; without one, MapReduce's ApplicationMaster fails
 	capacity     wire.Resource
 	state        wire.NodeState
-	sizes        newSizes     // changes of sizes that the node was not told of yet
+	sizes        newSizes     // changes of sizes that were not sent to the node yet
 	silent       aged         // in liveness.nodes or, if quiet, in liveness.quiet; once it has left, in nodeTable.gone
 	heard        time.Time    // its last heartbeat or registration
 	quiet        *atomic.Bool // silent for Config.Quiet: it gets no containers until it beats; masterLauncher reads it
@@ -249,7 +249,7 @@ type dues struct {
 	granted   grantList
 	completed []wire.ContainerStatus
 	kept      []byte             // the memory of the strings in completed
-	told      []*container       // containers whose end is in the last answer
+	sent      []*container       // containers whose end is in the last answer
 	ending    []*container       // the containers of completed
 	wanted    []wire.ContainerID // containers that the core wants back
 	resized   []resized
@@ -375,8 +375,8 @@ type appTable struct {
 	gone    int   // how many of list are over
 	held    int64 // bytes of the submissions of applications that are not over
 	wary    int   // how many applications that are not over shun nodes
-	retold  bool  // the core was told of shunned nodes at the last change of nodes
-	again   bool  // the core must be told where ApplicationMasters that wait may be started
+	wasWary bool  // nodes were shunned at the last change of nodes
+	again   bool  // the core must learn where ApplicationMasters that wait may be started
 	nearer  bool  // the same of those that name nodes: a node has come
 }
 
@@ -493,7 +493,7 @@ type growth struct {
 	to     wire.Resource // size of the container when asked is granted
 	unsure bool          // the node has not confirmed the container's size
 	known  wire.Resource // while unsure: the last size that the node confirmed
-	untold bool          // the container is in its node's sizes.containers
+	unsent bool          // the container is in its node's sizes.containers
 }
 
 // A resized is a new size of container c that its ApplicationMaster is told in the next answer.

@@ -111,11 +111,11 @@ func readMeant(t *testing.T) (list []meant) {
 	return list
 }
 
-// A told is what a page says: its status, and its values by their paths.
-type told map[string]string
+// A shown is what a page says: its status, and its values by their paths.
+type shown map[string]string
 
 // differences lists the values in which two pages differ.
-func differences(want, got told) (list []string) {
+func differences(want, got shown) (list []string) {
 	paths := maps.Clone(want)
 	maps.Copy(paths, got)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
@@ -134,7 +134,7 @@ func near(a, b string) bool {
 	return strings.Contains(a+b, ".") && wrong == nil && odd == nil && math.Abs(x-y) <= 1e-3*math.Abs(x)
 }
 
-func said(t told, path string) string {
+func said(t shown, path string) string {
 	if v, ok := t[path]; ok {
 		return v
 	}
@@ -155,14 +155,14 @@ type play struct {
 	actors chan actor
 	tasks  chan struct{} // closed: tasks end
 	names  []string      // of what differs from run to run, and what stands for each, in turn
-	pages  map[string]told
+	pages  map[string]shown
 
 	masterSize int64 // of ApplicationMasters
 }
 
 // restStates goes through the states, and returns what pages said in each.
-func (s *stock) restStates(name string) map[string]told {
-	p := &play{s: s, actors: make(chan actor, 8), pages: map[string]told{}}
+func (s *stock) restStates(name string) map[string]shown {
+	p := &play{s: s, actors: make(chan actor, 8), pages: map[string]shown{}}
 	s.t.Run(name, func(t *testing.T) {
 		part := s.on(t)
 		p.cluster = &cluster{t: t, at: s.at}
@@ -453,7 +453,7 @@ func (p *play) ask(state, app string, pages ...string) {
 }
 
 // fetch asks for a page, and returns what it says.
-func (p *play) fetch(method, path, body, kind string) told {
+func (p *play) fetch(method, path, body, kind string) shown {
 	p.t.Helper()
 	path, beside := strings.CutPrefix(path, "beside:")
 	if !beside {
@@ -476,7 +476,7 @@ func (p *play) fetch(method, path, body, kind string) told {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	t := told{"status": fmt.Sprint(r.StatusCode)}
+	t := shown{"status": fmt.Sprint(r.StatusCode)}
 	if at := r.Header.Get("Location"); at != "" {
 		t["location"] = p.name(at)
 	}
@@ -503,7 +503,7 @@ func (p *play) fetch(method, path, body, kind string) told {
 }
 
 // flatten takes the values of an object in. Lists of named objects are ordered by name.
-func (p *play) flatten(t told, path string, v any) {
+func (p *play) flatten(t shown, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		if len(v) == 0 {
@@ -556,7 +556,7 @@ type element struct {
 }
 
 // elements takes the text of elements in. Those of one name are ordered as lists are in JSON.
-func (p *play) elements(t told, path string, e *element) {
+func (p *play) elements(t shown, path string, e *element) {
 	for _, a := range e.Attrs {
 		t[path+"@"+a.Name.Local] = a.Value
 	}

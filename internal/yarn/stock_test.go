@@ -120,7 +120,7 @@ func (s *stock) serve(policyName string, change func(*Config)) {
 			s.t.Error(err)
 		}
 		logs.Close()
-		s.tellTail("rm.log")
+		s.showTail("rm.log")
 	})
 	s.at = s.rm.Addresses()
 	s.configure()
@@ -317,7 +317,7 @@ func (s *stock) start(name string, cmd *exec.Cmd) *daemon {
 	}
 	s.t.Cleanup(func() {
 		d.kill()
-		s.tellTail(name + ".log")
+		s.showTail(name + ".log")
 	})
 	return d
 }
@@ -344,8 +344,8 @@ func (d *daemon) said() string {
 	return string(text)
 }
 
-// tellTail shows the end of a log if the test has failed.
-func (s *stock) tellTail(name string) {
+// showTail shows the end of a log if the test has failed.
+func (s *stock) showTail(name string) {
 	if text, _ := os.ReadFile(filepath.Join(s.dir, name)); s.t.Failed() {
 		s.t.Logf("%s:\n%s", name, text[max(0, len(text)-4000):])
 	}
@@ -370,7 +370,7 @@ func (s *stock) addNodes(n int) {
 		for _, name := range []string{"syslog", "stderr"} { // of ApplicationMasters; those of tasks are many
 			logs, _ := filepath.Glob(s.dir + "/node*/log/application_*/container_*_000001/" + name)
 			for _, log := range logs {
-				s.tellTail(strings.TrimPrefix(log, s.dir+"/"))
+				s.showTail(strings.TrimPrefix(log, s.dir+"/"))
 			}
 		}
 	})

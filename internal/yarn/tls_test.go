@@ -164,7 +164,7 @@ func TestLinksToNodes(t *testing.T) {
 			f.m.config.Security.TLS, want = &KeySource{}, "https://"
 		}
 		app := f.m.apps.byID[f.managed(nil)]
-		r := app.current().master.tell()
+		r := app.current().master.report()
 		var text bytes.Buffer
 		s := see(app, "user")
 		writeJSON(&text, body{"app", bodyOfApp(&s.report, s.now, s.cluster, s.at)})

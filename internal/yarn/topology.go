@@ -16,7 +16,7 @@ const DefaultRack = "/default-rack"
 
 // Bounds on the operator's script.
 const (
-	scriptTime   = 30 * time.Second // to tell a host's rack
+	scriptTime   = 30 * time.Second // to print a host's rack
 	scriptWait   = time.Minute      // for others to end; with scriptTime, less than NodeManagers wait
 	scriptLinger = time.Second      // from its end to that of a child that holds its output open
 	scriptOutput = 4 << 10          // bytes

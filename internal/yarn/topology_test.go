@@ -11,7 +11,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
-// rackScript writes a script that tells racks.
+// rackScript writes a script that prints racks.
 func rackScript(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rack")

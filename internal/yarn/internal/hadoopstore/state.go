@@ -81,7 +81,7 @@ type Attempt struct {
 	Master      *wire.Container // the ApplicationMaster's; nil: unmanaged
 	Credentials []byte          // a blob with the key of clients' tokens under ClientKey
 	State       int32           // AttemptFailed, AttemptFinished or AttemptKilled; zero: it is not over
-	Tracking    string          // URL that its ApplicationMaster has told
+	Tracking    string          // URL that its ApplicationMaster has said
 	Diagnostics string
 	Started     int64
 	Final       wire.FinalStatus
@@ -109,7 +109,7 @@ const (
 	VCores = "vcores"
 )
 
-// NoTracking stands for the URL of an attempt that has told none.
+// NoTracking stands for the URL of an attempt that has said none.
 const NoTracking = "N/A"
 
 // ClientKey is the name in an attempt's credentials of the key of clients' tokens.

@@ -152,7 +152,7 @@ func (a *Acceptor) fresh(request []byte, now time.Time) bool {
 }
 
 // Accept takes the first token of a caller, and returns the context with the caller. reply is the token for the caller;
-// nil: the caller wants no proof of who this server is. Errors do not tell secrets.
+// nil: the caller wants no proof of who this server is. Errors name no secrets.
 func (a *Acceptor) Accept(token []byte) (c *Context, reply []byte, err error) {
 	defer func() {
 		if recover() != nil { // gokrb5 indexes what it has not measured

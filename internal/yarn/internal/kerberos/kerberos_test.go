@@ -274,7 +274,7 @@ func TestParseName(t *testing.T) {
 	}
 }
 
-// Rules of any text are refused or tell a simple name.
+// Rules of any text are refused or give a simple name.
 func FuzzRules(f *testing.F) {
 	f.Add("RULE:[2:$1@$0](nm@.*)s/(.)/$1/g/L\nDEFAULT", "nm/h@X")
 	f.Fuzz(func(t *testing.T, rules, name string) {

@@ -24,7 +24,7 @@ type Watch struct {
 	look    time.Time // when the files were looked at last
 }
 
-// A stamp tells versions of a file apart.
+// A stamp distinguishes versions of a file.
 type stamp struct {
 	size     int64
 	modified time.Time

@@ -18,7 +18,7 @@ type kindBrake struct {
 	silent int       // lines that were held back since the last one that passed
 }
 
-// mostKinds bounds the kinds of lines that are told apart; the others are one.
+// mostKinds bounds the kinds of lines that are distinguished; the others are one.
 const mostKinds = 64
 
 // Pass reports whether a line of a kind may be logged now. If it may, silent is how many lines of that kind were held

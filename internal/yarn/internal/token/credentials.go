@@ -62,7 +62,7 @@ func AddCredential(blob []byte, t wire.Token) ([]byte, error) {
 var errCount = errors.New("must be a count")
 
 // AppendVInt appends one of Hadoop's variable-length integers (WritableUtils.writeVLong): -112 to 127 in one byte; else
-// a byte that tells sign and length, and the magnitude, big-endian.
+// a byte that has sign and length, and the magnitude, big-endian.
 func AppendVInt(b []byte, v int64) []byte {
 	if v >= -112 && v <= 127 {
 		return append(b, byte(v))

@@ -6,7 +6,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
 
-// ContainerManagementProtocol: what holders of node tokens tell NodeManagers. The ResourceManager is the client here.
+// ContainerManagementProtocol: what holders of node tokens ask of NodeManagers. The ResourceManager is the client here.
 //
 //	startContainers  StartContainersRequest  → StartContainersResponse
 

@@ -193,7 +193,7 @@ func (m *ContainerStatus) Keep(b []byte) (ContainerStatus, []byte) {
 	return kept, b
 }
 
-// ContainerType tells an ApplicationMaster's container from the others.
+// ContainerType distinguishes an ApplicationMaster's container from the others.
 type ContainerType int32
 
 // The types of containers.

@@ -63,7 +63,7 @@ func Connect(ctx context.Context, servers Servers) (*Session, error) {
 	return s, nil
 }
 
-// pollTime is the interval at which what no event tells is looked at.
+// pollTime is the interval at which what no event reports is looked at.
 const pollTime = 20 * time.Millisecond
 
 // drain discards events until the connection is closed.
@@ -174,7 +174,7 @@ func (s *Session) makeAll(name string) error {
 }
 
 // A logger passes the library's messages on. It reads the timeout that servers agreed to from a message, because the
-// library does not tell it otherwise.
+// library does not report it otherwise.
 type logger struct {
 	to    *slog.Logger
 	agree *atomic.Int64

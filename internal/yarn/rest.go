@@ -192,7 +192,7 @@ func (q rest) metrics() (body, error) {
 }
 
 func (q rest) scheduler() (body, error) {
-	root := tellQueue(q.m, q.m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true}, nil)
+	root := describeQueue(q.m, q.m.core.Queues[0], &wire.QueueRequest{Recursive: true, Children: true}, nil)
 	info := bodyOfQueues(q.m, root, queueUses(q.m))
 	info.kind = rootKind
 	return body{"scheduler", schedulerInfo{info}}, nil
@@ -498,14 +498,9 @@ func (q rest) state() (body, error) {
 	if err != nil {
 		return body{}, err
 	}
-	return stateBody(app), nil
-}
-
-// stateBody returns the body of an application's state. Bodies of one value have a name of their own in XML.
-func stateBody(app *application) body {
 	return body{alone + "appstate", struct {
 		State string `json:"state" xml:"state"`
-	}{app.state.String()}}
+	}{app.state.String()}}, nil
 }
 
 func (q rest) queueOf() (body, error) {

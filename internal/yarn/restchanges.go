@@ -81,36 +81,20 @@ func readJSON(r io.Reader, to any, what string) error {
 	return nil
 }
 
+// readKill reads the only change of a state that may be asked for: that the application is killed.
 func readKill(r io.Reader) (func(rest) (body, error), error) {
-	return rest.kill, killWanted(r)
-}
-
-// killWanted reads the only change that may be asked for: that the application is killed.
-func killWanted(r io.Reader) error {
-	var q struct{ State string }
-	if err := json.NewDecoder(r).Decode(&q); err != nil || strings.ToUpper(q.State) != "KILLED" {
-		return badRequest(`the body must be {"state":"KILLED"}`)
+	var said struct{ State string }
+	if err := json.NewDecoder(r).Decode(&said); err != nil || strings.ToUpper(said.State) != "KILLED" {
+		return nil, badRequest(`the body must be {"state":"KILLED"}`)
 	}
-	return nil
+	return rest.kill, nil
 }
 
 // kill kills an application.
 func (q rest) kill() (body, error) {
-	u, err := q.caller()
-	if err != nil {
-		return body{}, err
-	}
-	app, err := q.named()
-	if err != nil {
-		return body{}, err
-	}
-	user := u.user
-	if !app.may(user, wire.ModifyApp) {
-		q.m.log.refused("kill refused", "application", app.id.String(), "user", user, "by", "REST")
-		return body{}, forbidden("User " + user + " cannot perform operation MODIFY_APP on " + app.id.String())
-	}
-	kill(app, "Application "+app.id.String()+" was killed by user "+user)
-	return stateBody(app), nil
+	return q.change(func(u client, app *application) error {
+		return asREST(u.kill(nil, &wire.KillRequest{ID: app.id}))
+	}, rest.state)
 }
 
 // caller returns the client of the user that the request names, or an error if it names none.
@@ -503,7 +487,7 @@ type activityInfo struct {
 	Time        string `json:"dateTime" xml:"dateTime"`
 }
 
-// activities says, as Hadoop does at first, that none are recorded. `sojourn record explain` tells why a job waits.
+// activities says, as Hadoop does at first, that none are recorded. `sojourn record explain` says why a job waits.
 func (q rest) activities() (body, error) {
 	at := q.m.now.UTC().Format("Mon Jan 02 15:04:05 UTC 2006")
 	if id := q.r.PathValue("app"); id != "" {

@@ -249,6 +249,16 @@ type Protection = rpc.Protection
 // hadoop-policy.xml). No user may call a protocol that the map does not have.
 type Services map[string]Service
 
+// grouped reports whether a list names a group.
+func (s Services) grouped() bool {
+	for _, one := range s {
+		if len(one.Allowed.Groups)+len(one.Blocked.Groups) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // A Service says who may call a protocol, and from which hosts: the users on Allowed and not on Blocked, from the
 // addresses on Hosts and not on BlockedHosts.
 type Service struct {

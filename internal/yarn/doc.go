@@ -24,8 +24,8 @@
 //	masterlaunch.go  topology.go  doors.go  log.go  what runs outside of turns: calls to nodes and programs, the log
 //	site*.go  properties.go  xmlfile.go  capacity.go  fairscheduler.go  hosts.go  unread.go
 //	                                                Hadoop's configuration files, as they stand
-//	config.go  active.go  tls.go  sizes.go  queues.go  access.go  hints.go  names.go  exceptions.go  files_*.go
-//	                                                what comes of them: addresses, limits, queues, who may do what
+//	config.go  active.go  tls.go  sizes.go  queues.go  access.go  hints.go  names.go  lookup.go  exceptions.go
+//	files_*.go                                      what comes of them: addresses, limits, queues, who may do what
 //
 // For the core an application is a job, an ask group (priority, size, allocation id) is a stage, and a container is an
 // attempt; the ApplicationMaster's own container is stage 0. The core keeps room, queues and headroom; this package

@@ -3,117 +3,11 @@ package yarn
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"net"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
-	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
-
-// policyFile is Hadoop's file with the access lists of protocols. They may also be in core-site.xml and yarn-site.xml.
-const policyFile = "hadoop-policy.xml"
-
-// authorization is the property that turns these lists on.
-const authorization = "hadoop.security.authorization"
-
-// serviceNames has, for each protocol of a ResourceManager, the prefix of the properties of its lists.
-var serviceNames = map[string]string{
-	wire.ResourceTracker:   "security.resourcetracker.protocol",
-	wire.ApplicationClient: "security.applicationclient.protocol",
-	wire.ApplicationMaster: "security.applicationmaster.protocol",
-	wire.Administration:    "security.resourcemanager-administration.protocol",
-}
-
-// serviceDefaults is the prefix of the properties that apply to protocols without lists of their own.
-const serviceDefaults = "security.service.authorization.default"
-
-// readServices reads the access lists in the configuration of folder dir. The default list applies to a protocol
-// without a list. Without a default list, every user may call the protocol from everywhere.
-func readServices(dir string) (Services, error) {
-	p, _, err := readProperties(dir, "core-site.xml", "yarn-site.xml", policyFile)
-	if err != nil {
-		return nil, err
-	}
-	s := p.lists()
-	return s, errors.Join(p.wrong...)
-}
-
-// lists returns the lists of each protocol.
-func (p *properties) lists() Services {
-	s := Services{}
-	for protocol, name := range serviceNames {
-		s[protocol] = Service{
-			Allowed:      parseACL(p.service(name+".acl", serviceDefaults+".acl", "*")),
-			Blocked:      parseACL(p.service(name+".acl.blocked", serviceDefaults+".acl.blocked", "")),
-			Hosts:        p.machines(name+".hosts", serviceDefaults+".hosts", "*"),
-			BlockedHosts: p.machines(name+".hosts.blocked", serviceDefaults+".hosts.blocked", ""),
-		}
-	}
-	return s
-}
-
-// service returns the value of a protocol's property, else that of the default's property, else otherwise.
-func (p *properties) service(name, byDefault, otherwise string) string {
-	if p.has(name) {
-		return p.raw(name, "")
-	}
-	return p.raw(byDefault, otherwise)
-}
-
-// machines is service for lists of hosts. p gets an error for a range of addresses that cannot be read, and for *
-// beside other hosts, which Hadoop takes for the name of a host.
-func (p *properties) machines(name, byDefault, otherwise string) (list []string) {
-	wrong := false
-	for one := range strings.SplitSeq(p.service(name, byDefault, otherwise), ",") {
-		if one = strings.TrimSpace(one); one == "" {
-			continue
-		}
-		_, _, err := net.ParseCIDR(one)
-		wrong = wrong || strings.Contains(one, "/") && err != nil
-		list = append(list, one)
-	}
-	if wrong || len(list) > 1 && slices.Contains(list, "*") {
-		if !p.has(name) {
-			name = byDefault
-		}
-		p.fail(name, "* alone, or addresses, ranges like 10.0.0.0/8, and names of hosts, separated by commas")
-	}
-	return list
-}
-
-// services reads the access lists of folder dir into s, if they are turned on. notes are warnings for the operator.
-func (p *properties) services(dir string, s *Security) (notes []string) {
-	if !p.yes(authorization, false) {
-		return nil
-	}
-	var err error
-	if s.Services, err = readServices(dir); err != nil {
-		p.wrong = append(p.wrong, err)
-	}
-	s.Reread = func() (Services, error) { return readServices(dir) }
-	if _, err := os.Stat(filepath.Join(dir, policyFile)); errors.Is(err, os.ErrNotExist) {
-		notes = append(notes, fmt.Sprintf("%s: %s = true: there is no %s beside it, so lists that are not in these "+
-			"files let every user call every protocol", p.values[authorization].file, authorization, policyFile))
-	}
-	return notes
-}
-
-// grouped reports whether a list names a group.
-func (s Services) grouped() bool {
-	for _, one := range s {
-		if len(one.Allowed.Groups)+len(one.Blocked.Groups) > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // setServices replaces the access lists of protocols, for connections that begin from now on; nil: there are no lists.
 func (f *front) setServices(s Services) {

@@ -339,17 +339,3 @@ var openFilters = []string{
 	"org.apache.hadoop.security.authentication.server.ProxyUserAuthenticationFilterInitializer",
 	"org.apache.hadoop.security.HttpCrossOriginFilterInitializer",
 }
-
-// access reads who may do what, except with queues. Without yarn.admin.acl only the user that the ResourceManager runs
-// as administers the cluster. In Hadoop everybody does.
-func (p *properties) access(a *Access) {
-	a.Lists = p.yes("yarn.acl.enable", false)
-	a.Admins, a.Superusers = parseACL(p.raw("yarn.admin.acl", "")), p.superusers()
-	const static = "hadoop.user.group.static.mapping.overrides"
-	if text := p.text(static, ""); text != "" {
-		var ok bool
-		if a.Groups, ok = staticGroups(text, systemGroups); !ok {
-			p.fail(static, "a list of users and their groups like ana=etl,ops;bo=ops")
-		}
-	}
-}

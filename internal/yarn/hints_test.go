@@ -266,6 +266,33 @@ func TestHistoryIsKept(t *testing.T) {
 	}
 }
 
+// What the policy finds out about goals is in the log of a ResourceManager: 100 hours of work are not done in a minute
+// by the 8 cores of a node. An hour of work that is due in a day is not remarked on.
+func TestNotesAreLogged(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program: not with -short")
+	}
+	c, binary, dir := verbCluster(t)
+	c.master = c.job(1)
+	c.task = func(context.Context, wire.ContainerID) int32 { return 0 }
+	rm := startVerb(t, binary, dir, "1.rec", "--policy", "adaptive")
+	c.client = c.as("alice")
+	n := c.node()
+	t.Cleanup(func() { n.Crash() })
+	for _, one := range [][]string{
+		{"modest", "sojourn.size=1h", "sojourn.deadline=24h"},
+		{"hopeless", "sojourn.size=100h", "sojourn.deadline=1m"},
+	} {
+		c.submit(func(s *wire.Submission) { s.Name, s.Tags = one[0], one[1:] })
+	}
+	c.until("the log says which goal cannot be met", func() bool {
+		return rm.logs("level=WARN", `"policy adaptive"`, "(hopeless)", "be met")
+	})
+	if rm.logs(`"policy adaptive"`, "(modest)") {
+		t.Error("the log says that a goal cannot be met which can")
+	}
+}
+
 // Strangers who send random bytes to every port are turned away and disturb no caller. A log does not fill with them.
 func TestStrangers(t *testing.T) {
 	var mu sync.Mutex

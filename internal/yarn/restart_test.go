@@ -270,6 +270,18 @@ type verb struct {
 	cmd  *exec.Cmd
 	once sync.Once
 	said []string // before it was ready
+
+	mu     sync.Mutex
+	logged []string // since then
+}
+
+// logs reports whether the process has written a line with all of parts since it was ready.
+func (v *verb) logs(parts ...string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.ContainsFunc(v.logged, func(line string) bool {
+		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) })
+	})
 }
 
 // startVerb starts `sojourn rm` on a folder of configuration files, under capacity unless more arguments say otherwise,
@@ -297,10 +309,14 @@ func startVerb(t *testing.T, binary, dir, record string, more ...string) *verb {
 		lines, isReady := bufio.NewScanner(said), false
 		for lines.Scan() {
 			switch {
+			case isReady:
+				v.mu.Lock()
+				v.logged = append(v.logged, lines.Text())
+				v.mu.Unlock()
 			case lines.Text() == "ready":
-				ready <- true
 				isReady = true
-			case !isReady:
+				ready <- true
+			default:
 				v.said = append(v.said, lines.Text())
 			}
 		}

@@ -23,7 +23,7 @@ const module = "github.com/sojourn-sched/sojourn/"
 // another's folder share its arrows and may import each other.
 var arrows = map[string][]string{
 	"sched":        {},
-	"theory":       {},
+	"theory":       {"priority"},
 	"chart":        {},
 	"safefile":     {},
 	"boltfile":     {},

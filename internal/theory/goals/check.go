@@ -2,9 +2,10 @@ package goals
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"slices"
+
+	"github.com/sojourn-sched/sojourn/internal/priority"
 )
 
 // A Demand is what is left of a job for slots of one kind, and when it is to be through.
@@ -54,7 +55,7 @@ func Check(now, slots float64, demands []Demand) Verdict {
 			kept += d.Work
 		}
 	}
-	largest := byWork{of: demands}
+	var largest priority.Queue[load]
 	for _, i := range order {
 		d := &demands[i]
 		left := d.Goal - now
@@ -63,15 +64,15 @@ func Check(now, slots float64, demands []Demand) Verdict {
 		}
 		due += d.Work
 		kept += d.Work
-		heap.Push(&largest, i)
+		largest.Push(load{d.Work, i})
 		if left > 0 {
 			v.Slots = max(v.Slots, due/left)
 		}
 		v.Delay = max(v.Delay, due/slots-left)
-		for kept > slots*left*(1+1e-12) && len(largest.list) > 0 {
-			late := heap.Pop(&largest).(int)
-			kept -= demands[late].Work
-			v.Late = append(v.Late, late)
+		for kept > slots*left*(1+1e-12) && len(largest) > 0 {
+			late := largest.Pop()
+			kept -= late.work
+			v.Late = append(v.Late, late.demand)
 		}
 	}
 	slices.Sort(v.Late)
@@ -97,27 +98,11 @@ func Hopeless(now, slots float64, demands []Demand) (list []int) {
 	return list
 }
 
-// byWork is a heap of demands, the one with the most work first.
-type byWork struct {
-	of   []Demand
-	list []int
+// A load is the work of a demand.
+type load struct {
+	work   float64
+	demand int // by index
 }
 
-// Len implements heap.Interface.
-func (h *byWork) Len() int { return len(h.list) }
-
-// Less implements heap.Interface.
-func (h *byWork) Less(i, j int) bool { return h.of[h.list[i]].Work > h.of[h.list[j]].Work }
-
-// Swap implements heap.Interface.
-func (h *byWork) Swap(i, j int) { h.list[i], h.list[j] = h.list[j], h.list[i] }
-
-// Push implements heap.Interface.
-func (h *byWork) Push(x any) { h.list = append(h.list, x.(int)) }
-
-// Pop implements heap.Interface.
-func (h *byWork) Pop() any {
-	last := h.list[len(h.list)-1]
-	h.list = h.list[:len(h.list)-1]
-	return last
-}
+// Before implements priority.Ordered: the most work comes first.
+func (a load) Before(b load) bool { return a.work > b.work }

@@ -1,8 +1,9 @@
 package reverse
 
 import (
-	"container/heap"
 	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/priority"
 )
 
 // Utility returns how well off a job is with maps placed (equations 13 to 15; docs/spec/reverse.md, 2.5): below 0 with
@@ -37,60 +38,40 @@ type Claimant struct {
 // has (docs/spec/reverse.md, 2.6). Of equals the job with the earlier goal comes first, then the one with the lower ID.
 // O((slots + n) log n).
 func Divide(slots int, jobs []Claimant) []int {
-	d := division{jobs: jobs, has: make([]int, len(jobs))}
+	has := make([]int, len(jobs))
+	var line priority.Queue[contender]
 	for i := range jobs {
 		if jobs[i].Pending > 0 {
-			d.heap = append(d.heap, i)
+			line = append(line, contender{&jobs[i], i, jobs[i].Utility(0)})
 		}
-		d.u = append(d.u, jobs[i].Utility(0))
 	}
-	heap.Init(&d)
-	for ; slots > 0 && len(d.heap) > 0; slots-- {
-		i := d.heap[0]
-		d.has[i]++
-		if d.has[i] == jobs[i].Pending {
-			heap.Pop(&d)
+	line.Init()
+	for ; slots > 0 && len(line) > 0; slots-- {
+		c := &line[0]
+		if has[c.at]++; has[c.at] == c.Pending {
+			line.Pop()
 			continue
 		}
-		d.u[i] = jobs[i].Utility(d.has[i])
-		heap.Fix(&d, 0)
+		c.utility = c.Utility(has[c.at])
+		line.FixFirst()
 	}
-	return d.has
+	return has
 }
 
-// A division is the jobs that slots are divided among, the worst off first.
-type division struct {
-	jobs []Claimant
-	has  []int
-	u    []float64
-	heap []int
+// A contender is a job that may have more slots.
+type contender struct {
+	*Claimant
+	at      int     // its index
+	utility float64 // with the slots that it has
 }
 
-// Len returns how many jobs may have more slots.
-func (d *division) Len() int { return len(d.heap) }
-
-// Less reports whether the job at place a is worse off than the one at b.
-func (d *division) Less(a, b int) bool {
-	a, b = d.heap[a], d.heap[b]
-	if d.u[a] != d.u[b] {
-		return d.u[a] < d.u[b]
+// Before implements priority.Ordered: the job that is worst off comes first.
+func (a contender) Before(b contender) bool {
+	if a.utility != b.utility {
+		return a.utility < b.utility
 	}
-	if d.jobs[a].Goal != d.jobs[b].Goal {
-		return d.jobs[a].Goal < d.jobs[b].Goal
+	if a.Goal != b.Goal {
+		return a.Goal < b.Goal
 	}
-	return d.jobs[a].ID < d.jobs[b].ID
-}
-
-// Swap exchanges two places.
-func (d *division) Swap(a, b int) { d.heap[a], d.heap[b] = d.heap[b], d.heap[a] }
-
-// Push adds a job.
-func (d *division) Push(x any) { d.heap = append(d.heap, x.(int)) }
-
-// Pop takes the job at the last place out.
-func (d *division) Pop() any {
-	last := len(d.heap) - 1
-	x := d.heap[last]
-	d.heap = d.heap[:last]
-	return x
+	return a.ID < b.ID
 }

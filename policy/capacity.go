@@ -64,14 +64,15 @@ var capacityCard = Card{
 	),
 	Memory: []string{
 		"nodes kept for big tasks",
+		"the capacity that shares are of",
 		PlacingMemory,
 	},
 	Claims: []Claim{NonPreemptive, TimeInvariant},
 }
 
 // capacity serves the queue that uses the least part of its guarantee. In the queue it serves jobs by priority, then by
-// age, but only those of users below their limits. If a stage finds no node with enough room while smaller tasks start,
-// it gets a node kept for it.
+// age, unless the queue has a policy of its own, but only those of users below their limits. If a stage finds no node
+// with enough room while smaller tasks start, it gets a node kept for it.
 type capacity struct {
 	tree
 	Keep    keeper
@@ -94,11 +95,11 @@ func newCapacity(a Args) sched.Policy {
 	return c
 }
 
-// within orders the jobs of a queue: by priority and age, or, if the queue's policy is "fair", by what they hold for
-// their weight.
+// within orders the jobs of a queue: by priority and age, or, if the queue's policy is "fair" or "drf", by what they
+// hold for their weight.
 func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
-	if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
-		return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
+	if order := c.orders.name(v.Queues[st.Job.Queue].Parent); order == "fair" || order == "drf" {
+		return heldForWeight(&c.tree, order, st)
 	}
 	return urgency(v, st, more)
 }
@@ -106,8 +107,8 @@ func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 // InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&c.tree, v, st, k)
-	if c.orders.name(v.Queues[st.Job.Queue].Parent) == "fair" {
-		return queues + holdsInWords(kindOf(st), k)
+	if order := c.orders.name(v.Queues[st.Job.Queue].Parent); order == "fair" || order == "drf" {
+		return queues + heldInWords(order, st, k)
 	}
 	return queues + urgencyInWords(k)
 }

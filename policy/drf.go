@@ -26,7 +26,7 @@ func newDRF(a Args) sched.Policy {
 	d.users, d.masters = true, masterLimit{a.Number("masters"), d.shares.of}
 	d.turn = func(q *sched.Queue, _ sched.ResourceKind) sched.Key { return dominant(q, d.Total) }
 	d.init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
-		return sched.Key{Value: st.Job.Used.DominantShare(d.Total) / st.Job.Weight}
+		return heldForWeight(&d.tree, "drf", st)
 	})
 	return d
 }

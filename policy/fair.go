@@ -74,26 +74,21 @@ func newFair(a Args) sched.Policy {
 
 // within returns the key of st among the jobs of its queue, by the queue's own policy.
 func (f *fair) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
-	j := st.Job
-	switch f.orders.name(v.Queues[j.Queue].Parent) {
-	case "fifo":
+	order := f.orders.name(v.Queues[st.Job.Queue].Parent)
+	if order == "fifo" {
 		return urgency(v, st, more)
-	case "drf":
-		return sched.Key{Value: j.Used.DominantShare(f.Total) / j.Weight}
 	}
-	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
+	return heldForWeight(&f.tree, order, st)
 }
 
 // InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (f *fair) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&f.tree, v, st, k)
-	switch f.orders.name(v.Queues[st.Job.Queue].Parent) {
-	case "fifo":
+	order := f.orders.name(v.Queues[st.Job.Queue].Parent)
+	if order == "fifo" {
 		return queues + urgencyInWords(k)
-	case "drf":
-		return queues + shareInWords(k)
 	}
-	return queues + holdsInWords(kindOf(st), k)
+	return queues + heldInWords(order, st, k)
 }
 
 // entitled returns the key of queue q among its siblings, as FairSharePolicy compares them: queues below their minimum

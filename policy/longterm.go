@@ -180,32 +180,27 @@ const leastLook = sched.Time(1e9)
 
 // within orders the jobs of a queue by the queue's own policy, as fair does, or by how much they have used.
 func (l *longterm) within(v *sched.View, st *sched.Stage, more int32) sched.Key {
-	j := st.Job
-	switch l.orders.name(v.Queues[j.Queue].Parent) {
-	case "fifo":
+	switch order := l.orders.name(v.Queues[st.Job.Queue].Parent); {
+	case order == "fifo":
 		return urgency(v, st, more)
-	case "drf":
-		return sched.Key{Value: j.Used.DominantShare(l.Total) / j.Weight}
+	case order != "drf" && l.Jobs.every > 0:
+		return sched.Key{Value: l.Jobs.of(st.Job, l.Total)}
+	default:
+		return heldForWeight(&l.tree, order, st)
 	}
-	if l.Jobs.every > 0 {
-		return sched.Key{Value: l.Jobs.of(j, l.Total)}
-	}
-	return sched.Key{Value: float64(j.Used[kindOf(st)]) / j.Weight}
 }
 
 // InWords returns in words how many queues come before that of st, and what decides within the queue.
 func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&l.tree, v, st, k)
-	switch l.orders.name(v.Queues[st.Job.Queue].Parent) {
-	case "fifo":
+	switch order := l.orders.name(v.Queues[st.Job.Queue].Parent); {
+	case order == "fifo":
 		return queues + urgencyInWords(k)
-	case "drf":
-		return queues + shareInWords(k)
-	}
-	if l.Jobs.every > 0 {
+	case order != "drf" && l.Jobs.every > 0:
 		return queues + "counted for " + work(k.Value) + " for its weight"
+	default:
+		return queues + heldInWords(order, st, k)
 	}
-	return queues + holdsInWords(kindOf(st), k)
 }
 
 // entitled returns the key of a queue among its siblings, for explanations: its class, and its balance in seconds of

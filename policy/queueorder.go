@@ -14,6 +14,23 @@ type queueOrders struct {
 	differ bool // some queue has parameters of its own
 }
 
+// heldForWeight returns the key of st among the jobs of a queue that share it: what its job holds for its weight. Under
+// the order drf that is the job's dominant share, else its amount of the kind for which st competes.
+func heldForWeight(t *tree, order string, st *sched.Stage) sched.Key {
+	if order == "drf" {
+		return sched.Key{Value: st.Job.Used.DominantShare(t.Total) / st.Job.Weight}
+	}
+	return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
+}
+
+// heldInWords says a key of heldForWeight.
+func heldInWords(order string, st *sched.Stage, k sched.Key) string {
+	if order == "drf" {
+		return shareInWords(k)
+	}
+	return holdsInWords(kindOf(st), k)
+}
+
 // read reads the orders of all queues. A parameter that a queue does not give is that of the policy, by. A policy that
 // cannot be read counts as none: CheckQueues refuses it where the queues come from.
 func (o *queueOrders) read(v *sched.View, by nearness) {

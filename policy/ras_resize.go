@@ -94,15 +94,16 @@ func (m *matrix) refitOn(p *sched.Plan, n *sched.Node) {
 }
 
 // resize lets a reduce that holds what it asks for, as second attempts do, or what it uses in the other phase hold what
-// it uses in its own, if there is room. Another amount, which its application has asked for itself, stays.
+// it uses in its own, if there is room. Another amount, which its application has asked for itself, stays. Amounts are
+// compared as vectors: most reduces hold what they should, and need no shape.
 func (m *matrix) resize(p *sched.Plan, a *sched.Attempt) {
 	st := a.Stage
-	if st.Kind != sched.Reduce || a.State != sched.Running || a.Resizing() {
+	if st.Kind != sched.Reduce || st.Job.Spec.Profile == nil || a.State != sched.Running || a.Resizing() {
 		return
 	}
 	reducing := !mapsLeft(st.Job)
-	own := p.Shape(m.hold(st, reducing))
-	if own != a.Holds && (a.Holds == st.Shape || a.Holds == p.Shape(m.hold(st, !reducing))) {
-		p.Resize(a, own)
+	holds, own := p.Amount(a.Holds), m.hold(st, reducing)
+	if holds != own && (holds == st.Spec.PerTask || holds == m.hold(st, !reducing)) {
+		p.Resize(a, p.Shape(own))
 	}
 }

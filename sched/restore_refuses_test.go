@@ -351,10 +351,10 @@ func editsOfStages() []edit {
 		{"output on a node beyond", output, ran(func(s *State) NodeID { return nodes(s) + 1 })},
 		{"output on node -1", output, ran(constant(NodeID(-1)))},
 		{"a wish for node 1", "", to(func(_ *State, st *SavedStage) {
-			st.Wishes = &SavedWishes{Nodes: []TaskCount{{1, 1}}}
+			st.Wishes = &SavedWishes{Nodes: []SavedCount{{1, 1}}}
 		})},
 		{"a wish for node 0", "a stage wishes for a node that cannot be", to(func(_ *State, st *SavedStage) {
-			st.Wishes = &SavedWishes{Nodes: []TaskCount{{0, 1}}}
+			st.Wishes = &SavedWishes{Nodes: []SavedCount{{0, 1}}}
 		})},
 	}
 }

@@ -77,7 +77,7 @@ type SavedJob struct {
 	Used      Resources
 	Served    Work
 	Since     Time
-	Failures  []TaskCount // by node
+	Failures  []SavedCount // by node
 	Banned    []NodeID
 	Stages    []int32 // slots
 }
@@ -97,18 +97,18 @@ type SavedStage struct {
 	Reserved, Only []NodeID
 	Next           int32 // no task up to this one waits
 	Again          []int32
-	Taken          []uint64    // tasks above Next that were started, as bits
-	Failures       []TaskCount // by task
-	Ran            []NodeID    // by task - 1: where its output is; nil: no stage needs it
+	Taken          []uint64     // tasks above Next that were started, as bits
+	Failures       []SavedCount // by task
+	Ran            []NodeID     // by task - 1: where its output is; nil: no stage needs it
 	Wishes         *SavedWishes
 }
 
-// A TaskCount is a count of something at a task, a node or a rack.
-type TaskCount struct{ ID, Count int32 }
+// A SavedCount is a count of something at a task, a node or a rack.
+type SavedCount struct{ ID, Count int32 }
 
 // SavedWishes say where the waiting tasks of a stage would run.
 type SavedWishes struct {
-	Nodes, Racks []TaskCount
+	Nodes, Racks []SavedCount
 	Listed       int32
 }
 
@@ -218,7 +218,7 @@ func saveJob(c *cluster, j *Job) SavedJob {
 		Used: j.Used, Served: j.served, Since: j.since, Banned: copied(j.banned),
 	}
 	for _, n := range slices.Sorted(maps.Keys(j.failures)) {
-		s.Failures = append(s.Failures, TaskCount{int32(n), j.failures[n]})
+		s.Failures = append(s.Failures, SavedCount{int32(n), j.failures[n]})
 	}
 	for _, st := range j.Stages {
 		s.Stages = append(s.Stages, st.slot)
@@ -243,15 +243,15 @@ func (st *Stage) save() SavedStage {
 		}
 	}
 	for _, task := range slices.Sorted(maps.Keys(t.failures)) {
-		s.Failures = append(s.Failures, TaskCount{task, t.failures[task]})
+		s.Failures = append(s.Failures, SavedCount{task, t.failures[task]})
 	}
 	if w := t.wishes; w != nil {
 		s.Wishes = &SavedWishes{Listed: w.listed}
 		for _, one := range w.nodes {
-			s.Wishes.Nodes = append(s.Wishes.Nodes, TaskCount{one.id, one.tasks})
+			s.Wishes.Nodes = append(s.Wishes.Nodes, SavedCount{one.id, one.tasks})
 		}
 		for _, one := range w.racks {
-			s.Wishes.Racks = append(s.Wishes.Racks, TaskCount{one.id, one.tasks})
+			s.Wishes.Racks = append(s.Wishes.Racks, SavedCount{one.id, one.tasks})
 		}
 	}
 	return s

@@ -86,7 +86,7 @@ func savedJob(c *coder, j *sched.SavedJob) {
 	c.resources(&j.Used)
 	c.work(&j.Served)
 	number(c, &j.Since)
-	taskCounts(c, &j.Failures)
+	counts(c, &j.Failures)
 	numbers(c, &j.Banned)
 	numbers(c, &j.Stages)
 }
@@ -105,11 +105,11 @@ func savedStage(c *coder, st *sched.SavedStage) {
 	numbers(c, &st.Only)
 	numbers(c, &st.Again)
 	list(c, &st.Taken, func(w *uint64) { *w = c.uvarint(*w) })
-	taskCounts(c, &st.Failures)
+	counts(c, &st.Failures)
 	numbers(c, &st.Ran)
 	pointer(c, &st.Wishes, func(w *sched.SavedWishes) {
-		taskCounts(c, &w.Nodes)
-		taskCounts(c, &w.Racks)
+		counts(c, &w.Nodes)
+		counts(c, &w.Racks)
 		number(c, &w.Listed)
 	})
 }
@@ -137,9 +137,9 @@ func savedAttempt(c *coder, a *sched.SavedAttempt) {
 // numbers codes a list of numbers.
 func numbers[T ~int32](c *coder, p *[]T) { list(c, p, func(n *T) { number(c, n) }) }
 
-// taskCounts codes counts of tasks.
-func taskCounts(c *coder, p *[]sched.TaskCount) {
-	list(c, p, func(n *sched.TaskCount) {
+// counts codes counts of something at tasks, nodes or racks.
+func counts(c *coder, p *[]sched.SavedCount) {
+	list(c, p, func(n *sched.SavedCount) {
 		number(c, &n.ID)
 		number(c, &n.Count)
 	})

@@ -1,10 +1,94 @@
 package sched
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
+
+// breachOf returns how do breaks the contract of the core; "": it does not.
+func breachOf(do func()) (what string) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case Breach:
+			what = why.What
+		default:
+			panic(why)
+		}
+	}()
+	do()
+	return ""
+}
+
+// Asks that cannot be are a breach that says what is wrong: of a stage of 3 maps, of which one runs, and of a stage
+// with any number of tasks.
+func TestAsksAreChecked(t *testing.T) {
+	spec := func(kind StageKind, tasks int32, after ...Dep) *StageSpec {
+		return &StageSpec{Kind: kind, Tasks: tasks, PerTask: slots(1, 0), After: after}
+	}
+	placed, nothing, below := spec(Map, 1), spec(Map, -1), spec(Map, -1)
+	placed.Copies, nothing.PerTask, below.PerTask = 1, Resources{}, slots(-1, 2)
+	for _, x := range []struct {
+		want string // how the breach begins after its job; "": there is none
+		asks Asks
+	}{
+		{"", Asks{Pending: 2}},
+		{"", Asks{Stage: 1, Pending: 9, Near: []Near{{Node: 7, Tasks: 1}, {Rack: 0, Tasks: -1}}}},
+		{"", Asks{Stage: 1, Spec: spec(Other, -1, Dep{0, 1})}},
+		{"", Asks{Stage: 2, Spec: spec(Reduce, 2, Dep{1, 0.5}), Pending: 2}},
+		{"stage -1: must be from 0 to 65534", Asks{Stage: -1}},
+		{"stage 65535: must be from 0 to 65534", Asks{Stage: 1<<16 - 1, Spec: spec(Map, 1)}},
+		{"stage 3: the job has 2, and 2 makes a new one", Asks{Stage: 3, Spec: spec(Map, 1)}},
+		{"stage 2: a new one needs its spec", Asks{Stage: 2}},
+		{"pending: -1, must not be negative", Asks{Pending: -1}},
+		{"pending: 3, must be at most the tasks that neither run nor are done, 2", Asks{Pending: 3}},
+		{"pending: 2, must be at most the tasks that neither run nor are done, 1",
+			Asks{Stage: 2, Spec: spec(Map, 1), Pending: 2}},
+		{"near node -1: must be a node", Asks{Stage: 1, Near: []Near{{Node: -1}}}},
+		{"stage 2: kind 4, must be below 4", Asks{Stage: 2, Spec: spec(NumKinds, 1)}},
+		{"stage 2 (map): a task asks for no resources", Asks{Stage: 2, Spec: nothing}},
+		{"stage 2 (map): map-slots per task: -1, must be", Asks{Stage: 2, Spec: below}},
+		{"stage 2 (map): places: 0, must be copies (1)", Asks{Stage: 2, Spec: placed}},
+		{"stage 2 (map): starts after stage 2: must be", Asks{Stage: 2, Spec: spec(Map, 1, Dep{2, 1})}},
+		{"stage 2 (map): starts after stage -1: must be", Asks{Stage: 2, Spec: spec(Map, 1, Dep{-1, 1})}},
+		{"stage 1: 5 tasks (other), must stay -1 (other)", Asks{Stage: 1, Spec: spec(Other, 5)}},
+		{"stage 1: -1 tasks (map), must stay -1 (other)", Asks{Stage: 1, Spec: spec(Map, -1)}},
+	} {
+		c := New(Config{Policy: &inOrder{}})
+		c.Step(0, []Event{
+			{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(1, 5)}},
+			{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Open: true,
+				Stages: []StageSpec{*spec(Map, 3), *spec(Other, -1)}}},
+		})
+		got := breachOf(func() {
+			c.Step(sec, []Event{{Kind: AsksChanged, Job: 1, Body: &x.asks}})
+			c.Step(2*sec, nil)
+		})
+		if x.want == "" && got != "" || !strings.HasPrefix(got, "asks of job 1: "+x.want) && x.want != "" {
+			t.Errorf("asks %+v: breach %q, want %q", x.asks, got, x.want)
+		}
+	}
+}
+
+// What refers to a stage that a job cannot have is ignored, as what refers to one that it does not have.
+func TestEventsOfUnknownStages(t *testing.T) {
+	c := New(Config{Policy: &inOrder{}})
+	c.Step(0, []Event{
+		{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(1, 0)}},
+		{Kind: JobSubmitted, Job: 1, Body: mapReduce(0, 1, sec, 0, 0)},
+	})
+	for _, stage := range []int32{-1, 1} {
+		acts := c.Step(c.Now+sec, []Event{
+			{Kind: TaskUndone, Job: 1, Body: &Undone{Stage: stage, Tasks: []int32{1}}},
+			{Kind: AttemptFound, Job: 1, Node: 1, Body: &Found{Stage: stage}},
+		})
+		if len(acts) > 0 || c.Events[1].Attempt != 0 || c.Stage(StageID{1, stage}) != nil || c.Job(1).Running != 1 {
+			t.Errorf("stage %d: %v, events %v", stage, acts, c.Events)
+		}
+	}
+}
 
 // Tasks that wait in a queue are counted beyond 31 bits: three applications ask for a billion containers each.
 func TestManyTasksWait(t *testing.T) {

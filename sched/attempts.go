@@ -32,7 +32,7 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 // found books an attempt that runs already on node n, whether there is room for it or not, and returns its ID; 0: the
 // node is lost, there is no such stage, or all its tasks run or are done.
 func (c *cluster) found(j *Job, n *Node, f *Found) AttemptID {
-	if n.Lost || int(f.Stage) >= len(j.Stages) {
+	if n.Lost || f.Stage < 0 || int(f.Stage) >= len(j.Stages) {
 		return 0
 	}
 	st, task := j.Stages[f.Stage], int32(0)

@@ -56,17 +56,14 @@ func (c *cluster) addStage(j *Job, spec *StageSpec) *Stage {
 
 // asksChanged adds a stage, or replaces how many tasks of a stage wait, and where they would run.
 func (c *cluster) asksChanged(j *Job, asks *Asks) {
+	if err := asks.validateFor(j); err != nil {
+		breach("asks of job %d: %v", j.ID, err)
+	}
 	var st *Stage
-	switch {
-	case int(asks.Stage) == len(j.Stages):
-		if asks.Spec == nil {
-			breach("asks of a new stage %d of job %d, without its spec", asks.Stage, j.ID)
-		}
+	if int(asks.Stage) == len(j.Stages) {
 		st = c.addStage(j, asks.Spec)
 		c.readyStage(st)
-	case int(asks.Stage) > len(j.Stages):
-		breach("asks of stage %d of job %d, which has %d", asks.Stage, j.ID, len(j.Stages))
-	default:
+	} else {
 		st = j.Stages[asks.Stage]
 	}
 	if asks.Spec != nil && asks.Spec != st.Spec {
@@ -94,6 +91,9 @@ func (c *cluster) amend(j *Job, spec *JobSpec) {
 	own.Queue, own.Weight, own.Priority, own.Deadline = spec.Queue, spec.Weight, spec.Priority, spec.Deadline
 	own.Min, own.Max, own.Goal, own.Profile = spec.Min, spec.Max, spec.Goal, spec.Profile
 	own.Delays = spec.Delays
+	if err := own.ValidateTerms(); err != nil {
+		breach("change the spec of job %d: %v", j.ID, err)
+	}
 	j.Spec, j.Weight = &own, weightOr1(own.Weight)
 	if to := c.queues.leafOf(&own); to != j.leaf {
 		from := j.leaf

@@ -136,11 +136,11 @@ type Share struct {
 // whose spec says the number of tasks, Pending must be that number.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
-	Spec    *StageSpec // of a new stage, or of a stage whose tasks ask for something else now; else nil
-	Pending int32
-	Near    []Near   // nodes with input of pending tasks by ID, then racks by ID; nil: all nodes are alike
-	Only    []NodeID // the only nodes to use, sorted; nil: all. With Near, these only as far as Near goes
-	Banned  []NodeID // nodes not to use for the whole job, sorted; the core keeps the list: it must not change
+	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now (Kind and Tasks stay), or nil
+	Pending int32      // where the spec says the number of tasks, at most those that neither run nor are done
+	Near    []Near     // nodes with input of pending tasks by ID, then racks by ID; nil: all nodes are alike
+	Only    []NodeID   // the only nodes to use, sorted; nil: all. With Near, these only as far as Near goes
+	Banned  []NodeID   // nodes not to use for the whole job, sorted; the core keeps the list: it must not change
 }
 
 // A Near says how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each node

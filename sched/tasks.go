@@ -2,6 +2,7 @@ package sched
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -28,6 +29,21 @@ func (t *taskSet) mark(st *Stage, task int32) {
 		t.taken = make([]uint64, st.Total>>6+1)
 	}
 	t.taken[task>>6] |= 1 << (task & 63)
+}
+
+// startable returns how many tasks of st may be taken, whether they wait or not: those that must run again, and those
+// never started. O(tasks of st ÷ 64).
+func (t *taskSet) startable(st *Stage) int32 {
+	first := t.next + 1
+	n := int32(len(t.again)) + st.Total - t.next
+	for i := int(first >> 6); i < len(t.taken); i++ {
+		w := t.taken[i]
+		if i == int(first>>6) {
+			w >>= first & 63
+		}
+		n -= int32(bits.OnesCount64(w))
+	}
+	return n
 }
 
 // take removes the task that is to start on n, and returns its number, which counts from 1. Tasks that must run again

@@ -29,6 +29,27 @@ func TestSpecChangedCarriesAllTerms(t *testing.T) {
 	}
 }
 
+// Terms that a job cannot be submitted with are a breach when a job is to get them, too.
+func TestSpecChangedIsChecked(t *testing.T) {
+	for want, said := range map[string]*JobSpec{
+		"":                              {Queue: "etl", Deadline: sec, Goal: &Goal{Metric: MetricTardy}},
+		"weight -1: must be from 0":     {Weight: -1},
+		"delays -2: must be from -1":    {Delays: -2},
+		"deadline -1s: must be after":   {Deadline: -sec},
+		"min 2 of map-slots: must be":   {Min: slots(2, 0), Max: slots(1, 0)},
+		"goal: metric 7: must be below": {Goal: &Goal{Metric: NumMetrics}},
+		"goal: metric tardy: needs a":   {Goal: &Goal{Metric: MetricTardy}},
+		"profile: memory in phase map":  {Profile: &Profile{Phases: [NumPhases]Resources{PhaseMap: {Memory: -1}}}},
+	} {
+		c := New(Config{Policy: &inOrder{}})
+		c.Step(0, []Event{{Kind: JobSubmitted, Job: 1, Body: mapReduce(0, 1, sec, 0, 0)}})
+		got := breachOf(func() { c.Step(sec, []Event{{Kind: SpecChanged, Job: 1, Body: said}}) })
+		if want == "" && got != "" || want != "" && !strings.HasPrefix(got, "change the spec of job 1: "+want) {
+			t.Errorf("%+v: breach %q, want %q", *said, got, want)
+		}
+	}
+}
+
 func TestValidateTerms(t *testing.T) {
 	for want, s := range map[string]JobSpec{
 		"": {Deadline: sec, Min: slots(1, 0), Max: slots(1, 0),

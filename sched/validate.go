@@ -7,6 +7,7 @@ import (
 
 // The largest of what a spec may say: sums of products of them do not overflow.
 const (
+	maxStages = 1<<16 - 1 // of a job
 	maxTasks  = 1 << 24
 	maxAmount = 1 << 36
 	maxWeight = 1e9
@@ -19,13 +20,61 @@ func (s *JobSpec) Validate() error {
 	if err := s.ValidateTerms(); err != nil {
 		return err
 	}
-	if len(s.Stages) == 0 || len(s.Stages) > 1<<16-1 {
-		return fmt.Errorf("stages: %d, must be 1 to 65535", len(s.Stages))
+	if len(s.Stages) == 0 || len(s.Stages) > maxStages {
+		return fmt.Errorf("stages: %d, must be 1 to %d", len(s.Stages), maxStages)
 	}
 	for i := range s.Stages {
-		if err := s.Stages[i].validate(int32(i)); err != nil {
-			return fmt.Errorf("stage %d (%v): %w", i, s.Stages[i].Kind, err)
+		if err := s.Stages[i].Validate(int32(i)); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// Validate reports what is wrong with asks of a job that the core need not know: the field, and what it should be.
+func (a *Asks) Validate() error {
+	if a.Stage < 0 || a.Stage >= maxStages {
+		return fmt.Errorf("stage %d: must be from 0 to %d", a.Stage, maxStages-1)
+	}
+	if a.Pending < 0 {
+		return fmt.Errorf("pending: %d, must not be negative", a.Pending)
+	}
+	for _, near := range a.Near {
+		if near.Node < 0 {
+			return fmt.Errorf("near node %d: must be a node, or 0 for a rack", near.Node)
+		}
+	}
+	if a.Spec != nil {
+		return a.Spec.Validate(a.Stage)
+	}
+	return nil
+}
+
+// validateFor is Validate, and reports also what is wrong because the asks are of job j.
+func (a *Asks) validateFor(j *Job) error {
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	most := int32(-1)
+	switch have := int32(len(j.Stages)); {
+	case a.Stage > have:
+		return fmt.Errorf("stage %d: the job has %d, and %d makes a new one", a.Stage, have, have)
+	case a.Stage == have && a.Spec == nil:
+		return fmt.Errorf("stage %d: a new one needs its spec", a.Stage)
+	case a.Stage == have:
+		most = a.Spec.Tasks
+	default:
+		st := j.Stages[a.Stage]
+		if a.Spec != nil && (a.Spec.Kind != st.Kind || a.Spec.Tasks != st.Total) {
+			return fmt.Errorf("stage %d: %d tasks (%v), must stay %d (%v)", a.Stage, a.Spec.Tasks, a.Spec.Kind,
+				st.Total, st.Kind)
+		}
+		if st.Total >= 0 {
+			most = st.tasks.startable(st)
+		}
+	}
+	if most >= 0 && a.Pending > most {
+		return fmt.Errorf("pending: %d, must be at most the tasks that neither run nor are done, %d", a.Pending, most)
 	}
 	return nil
 }
@@ -103,6 +152,18 @@ func (p *Profile) validate() error {
 		if name == "" || slices.Contains(p.Accelerators[:i], name) {
 			return fmt.Errorf("accelerator %q: must be a name, and given once", name)
 		}
+	}
+	return nil
+}
+
+// Validate reports what is wrong with the spec of the stage that has an index in its job: the stage and the field, and
+// what it should be.
+func (s *StageSpec) Validate(index int32) error {
+	if s.Kind >= NumKinds {
+		return fmt.Errorf("stage %d: kind %d, must be below %d", index, s.Kind, NumKinds)
+	}
+	if err := s.validate(index); err != nil {
+		return fmt.Errorf("stage %d (%v): %w", index, s.Kind, err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (v *View) LiveJobs() int { return v.cluster.jobs.live }
 
 // Stage returns the stage with an ID; nil when its job ended before this Step, or never was.
 func (v *View) Stage(id StageID) *Stage {
-	if j := v.Job(id.Job); j != nil && int(id.Index) < len(j.Stages) {
+	if j := v.Job(id.Job); j != nil && id.Index >= 0 && int(id.Index) < len(j.Stages) {
 		return j.Stages[id.Index]
 	}
 	return nil

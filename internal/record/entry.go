@@ -280,7 +280,6 @@ func (m *memory) event(t tag, e *sched.Event) {
 	case sched.AsksChanged:
 		number(c, &e.Job)
 		body(c, e, c.asks)
-		asked(c, e.Body.(*sched.Asks))
 		if t&withNear != 0 {
 			list(c, &e.Body.(*sched.Asks).Near, c.near)
 		}
@@ -290,6 +289,11 @@ func (m *memory) event(t tag, e *sched.Event) {
 		m.submitted(e)
 	case sched.AttemptFound:
 		number(c, &e.Job)
+		if c.reading && c.err == nil {
+			if err := e.Body.(*sched.Asks).Validate(); err != nil {
+				c.fail(fmt.Errorf("asks: %w", err))
+			}
+		}
 		e.Node = sched.NodeID(m.varint(int64(e.Node)))
 		m.known(e.Node)
 		e.Attempt = sched.AttemptID(m.uvarint(uint64(e.Attempt)))
@@ -357,25 +361,6 @@ func (m *memory) stageID(id *sched.StageID) {
 func stageIndex(c *coder, i int32) {
 	if c.reading && i < 0 {
 		c.fail(fmt.Errorf("there is no stage %d", i))
-	}
-}
-
-// asked rejects, while reading, asks that the core would not accept.
-func asked(c *coder, a *sched.Asks) {
-	stageIndex(c, a.Stage)
-	if !c.reading || c.err != nil || a.Spec == nil {
-		return
-	}
-	alone := *a.Spec
-	alone.After = nil
-	err := (&sched.JobSpec{Stages: []sched.StageSpec{alone}}).Validate()
-	for _, d := range a.Spec.After {
-		if d.Stage < 0 || d.Stage >= a.Stage {
-			err = fmt.Errorf("stage %d starts after stage %d", a.Stage, d.Stage)
-		}
-	}
-	if err != nil {
-		c.fail(fmt.Errorf("asks: %w", err))
 	}
 }
 

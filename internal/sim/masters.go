@@ -100,7 +100,7 @@ func (m *masters) count() {
 				tried[a.Task] = true
 			}
 		}
-		body.Pending = st.Total - st.Done - int32(len(tried))
+		body.Pending = max(0, st.Total-st.Done-int32(len(tried))) // a done task may have an attempt left
 	}
 }
 

@@ -319,6 +319,16 @@ func (f *few) managed(change func(*wire.Submission)) wire.ApplicationID {
 	return s.ID
 }
 
+// A node may tell of a container of an earlier life whose size no container can have: it gets no stage.
+func TestStageForSizes(t *testing.T) {
+	app := &application{m: &manager{config: &Config{}}, asks: newAskTable()}
+	for _, size := range []wire.Resource{{}, {Memory: -1, VCores: 1}, {Memory: 1 << 40, VCores: 1}} {
+		if stage := app.stageFor(stageKey{size: size}); stage != 0 || len(app.asks.stages) != 1 {
+			t.Errorf("a container of %+v gets stage %d", size, stage)
+		}
+	}
+}
+
 // An ApplicationMaster may use as many allocation ids as it likes, one after another: nothing is kept of those that
 // want nothing, and their stages are used again.
 func TestAllocationsComeAndGo(t *testing.T) {

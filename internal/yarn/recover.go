@@ -338,7 +338,7 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 }
 
 // stageFor returns the stage for containers of a group and a size. It makes a new stage if there is none. 0 means that
-// the application has as many stages as it may have.
+// the application has as many stages as it may have, or that no container has the size, which a node has told.
 func (app *application) stageFor(key stageKey) int32 {
 	t := &app.asks
 	if g := t.groups[key.groupKey]; g != nil && t.fits(g, key.size) {
@@ -347,14 +347,15 @@ func (app *application) stageFor(key stageKey) int32 {
 	if idle := t.idle[key.kind()]; len(idle) > 0 {
 		return idle[len(idle)-1]
 	}
-	if len(t.stages) >= mostStages {
+	stage := int32(len(t.stages))
+	spec := &sched.StageSpec{
+		Kind: kindOf(app.submission.Type, key.priority), PerTask: app.m.config.Sizes.amount(key.size), Tasks: -1}
+	if stage >= mostStages || spec.Validate(stage) != nil {
 		return 0
 	}
-	stage := int32(len(t.stages))
 	t.stages = append(t.stages, key)
 	t.idle[key.kind()] = append(t.idle[key.kind()], stage)
-	app.noteAsks(&sched.Asks{Stage: stage, Spec: &sched.StageSpec{
-		Kind: kindOf(app.submission.Type, key.priority), PerTask: app.m.config.Sizes.amount(key.size), Tasks: -1}})
+	app.noteAsks(&sched.Asks{Stage: stage, Spec: spec})
 	return stage
 }
 

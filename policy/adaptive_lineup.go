@@ -28,10 +28,10 @@ type lineup struct {
 
 	waits   sched.Index // stages that wait, in a group for each shape: it tells what has changed, and what has room
 	members sched.Per[int32]
-	rows    []goalRow // by member, from 1
-	free    []int32   // members
-	lanes   []goalLane
-	used    []sched.ShapeID // lanes that have had a stage
+	rows    []goalRow  // by member, from 1
+	free    []int32    // members
+	lanes   []goalLane // by ShapeID.Row of their stages
+	used    []int32    // lanes that have had a stage
 	due     goalQueue
 	total   sched.Resources
 	late    sched.Resources // what stages past their goal hold
@@ -49,7 +49,7 @@ type goalRow struct {
 	id    sched.StageID // zero: the row is free
 	facts stageFacts
 	runs  runs
-	lane  sched.ShapeID
+	lane  int32           // in lineup.lanes; zero: none yet
 	slots float64         // of the cluster, for tasks of the stage
 	late  bool            // its goal has passed
 	last  bool            // it is behind a stage of its job
@@ -95,7 +95,7 @@ func (l *lineup) init(a Args) {
 	l.fewest = a.Choice("shortage") == "fewest"
 	l.probe, l.lateCap = int32(a.Int("probe-slots")), a.Number("late-cap")
 	l.rows = make([]goalRow, 1)
-	l.waits.Group = func(st *sched.Stage) int { return int(st.Shape) }
+	l.waits.Group = func(st *sched.Stage) int { return int(st.Shape.Row()) }
 	l.waits.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
 		if st.Kind == sched.Master {
 			return sched.Key{}, false
@@ -174,10 +174,10 @@ func (l *lineup) update(v *sched.View, st *sched.Stage) {
 		}
 	}
 	r := &l.rows[*m]
-	if r.stage = st; r.lane != st.Shape {
+	if r.stage = st; r.lane != st.Shape.Row() {
 		l.leave(*m)
-		r.lane = st.Shape
-		l.open(st.Shape)
+		r.lane = st.Shape.Row()
+		l.open(r.lane)
 	}
 	was, wasLast := r.facts.goal, r.last
 	r.facts, r.slots, r.last = l.facts(v, st), float64(slotsFor(v, st)), starves(st)
@@ -190,14 +190,14 @@ func (l *lineup) update(v *sched.View, st *sched.Stage) {
 	}
 }
 
-// open makes a lane for a shape.
-func (l *lineup) open(s sched.ShapeID) {
-	for len(l.lanes) <= int(s) {
+// open makes a lane if there is none.
+func (l *lineup) open(at int32) {
+	for len(l.lanes) <= int(at) {
 		l.lanes = append(l.lanes, goalLane{})
 	}
-	if lane := &l.lanes[s]; lane.planned.Order == nil {
+	if lane := &l.lanes[at]; lane.planned.Order == nil {
 		lane.planned.Order, lane.late.Order = l.before, l.before
-		l.used = append(l.used, s)
+		l.used = append(l.used, at)
 	}
 }
 
@@ -260,11 +260,11 @@ func (l *lineup) first(p *sched.Plan) *sched.Stage {
 		return nil
 	}
 	best, bestTurn := int32(0), inOrder
-	for _, s := range l.used {
-		if l.waits.FirstOf(int(s), 0) == nil {
+	for _, at := range l.used {
+		if l.waits.FirstOf(int(at), 0) == nil {
 			continue
 		}
-		m, turn := l.firstIn(s, p)
+		m, turn := l.firstIn(at, p)
 		switch {
 		case m == 0 || best != 0 && turn > bestTurn:
 		case best == 0 || turn < bestTurn:
@@ -291,8 +291,8 @@ const (
 )
 
 // firstIn returns the member whose turn it is in a lane (0: none waits), and when its turn is.
-func (l *lineup) firstIn(s sched.ShapeID, p *sched.Plan) (int32, goalTurn) {
-	lane := &l.lanes[s]
+func (l *lineup) firstIn(at int32, p *sched.Plan) (int32, goalTurn) {
+	lane := &l.lanes[at]
 	late, waits := lane.late.First(p.Now)
 	if waits && !l.isCapped(p, l.rows[late].stage) {
 		return late, inOrder

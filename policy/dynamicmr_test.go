@@ -109,8 +109,7 @@ func startsAt(res policytest.Result, at sched.Time) map[launched]int {
 		if e.Kind == sched.Launch && e.At == at {
 			j := res.Jobs[e.Stage.Job-1]
 			st := j.Stages[e.Stage.Index]
-			holds := res.Core.Amount(e.Shape)
-			starts[launched{queue: j.Queue, kind: st.Kind, lent: holds != st.PerTask}]++
+			starts[launched{queue: j.Queue, kind: st.Kind, lent: e.Holds != st.PerTask}]++
 		}
 	}
 	return starts
@@ -354,7 +353,7 @@ func TestDynamicMRConformanceReachesAll(t *testing.T) {
 			st := res.Jobs[e.Stage.Job-1].Stages[e.Stage.Index]
 			switch e.Kind {
 			case sched.Launch:
-				if holds := res.Core.Amount(e.Shape); holds != st.PerTask {
+				if e.Holds != st.PerTask {
 					lent[st.Kind]++
 				}
 				running[task{e.Stage, e.Task}]++

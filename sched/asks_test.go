@@ -22,8 +22,8 @@ func breachOf(do func()) (what string) {
 	return ""
 }
 
-// Asks that cannot be are a breach that says what is wrong: of a stage of 3 maps, of which one runs, and of a stage
-// with any number of tasks.
+// Asks that cannot be are a breach that says what is wrong. One stage has 3 maps, and one map runs; the other stage has
+// any number of tasks.
 func TestAsksAreChecked(t *testing.T) {
 	spec := func(kind StageKind, tasks int32, after ...Dep) *StageSpec {
 		return &StageSpec{Kind: kind, Tasks: tasks, PerTask: slots(1, 0), After: after}

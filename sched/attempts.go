@@ -22,7 +22,7 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 	st.waiting -= pending
 	st.Job.Running++
 	st.Job.attempts++
-	c.ledger.hold(n, c.ledger.shapes.list[holds], 1)
+	c.ledger.hold(n, c.ledger.shapes.at(holds), 1)
 	c.started = n.ID
 	c.spent += 1 + len(st.Job.Stages)/stagesOfLaunch
 	c.exhausted = c.config.Limit > 0 && c.spent >= c.config.Limit
@@ -94,7 +94,7 @@ func (c *cluster) unlink(a *Attempt, st *Stage, n *Node) {
 	st.attempts.remove(a, &c.attempts)
 	n.slots = without(n.slots, slot)
 	c.ledger.stay(a)
-	b := booking{shape: c.ledger.shapes.list[a.Holds], sign: -1}
+	b := booking{shape: c.ledger.shapes.at(a.Holds), sign: -1}
 	if a.parked {
 		st.Suspended--
 		st.attempts.paused -= c.view.Ran(a, c.view.Now)
@@ -242,7 +242,7 @@ func (c *cluster) suspended(a *Attempt) {
 	st.Job.Running--
 	c.ledger.climb(st, booking{count: Count{Running: -1, Away: -a.away()}})
 	a.State, a.parked, a.wants = Suspended, true, a.Holds
-	c.rebook(a, c.ledger.memoryOf(c.view.Amount(a.Holds)))
+	c.rebook(a, c.ledger.memoryOf(c.ledger.shapes.at(a.Holds).amount))
 	c.ledger.demand(st, c.ledger.missing(a), 1)
 }
 
@@ -267,9 +267,9 @@ func resizeAsked(c *cluster, a *Attempt, amount Resources) {
 // rebook changes the shape that attempt a holds.
 func (c *cluster) rebook(a *Attempt, to ShapeID) {
 	n, was := c.view.Node(a.Node), a.away()
-	c.ledger.book(a.Stage, n, booking{shape: c.ledger.shapes.list[a.Holds], sign: -1})
+	c.ledger.book(a.Stage, n, booking{shape: c.ledger.shapes.at(a.Holds), sign: -1})
 	a.Holds = to
-	c.ledger.book(a.Stage, n, booking{shape: c.ledger.shapes.list[to], sign: 1, count: Count{Away: a.away() - was}})
+	c.ledger.book(a.Stage, n, booking{shape: c.ledger.shapes.at(to), sign: 1, count: Count{Away: a.away() - was}})
 	c.offer(n)
 }
 

@@ -76,7 +76,7 @@ func (c *cluster) applyAll(events []Event) {
 	}
 }
 
-// begin starts a Step: it forgets what ended in the last one.
+// begin starts a Step: it forgets what ended in the last one, and now and then the shapes that no row has.
 func (c *cluster) begin(now Time) {
 	c.view.Now = now
 	c.steps++
@@ -84,6 +84,7 @@ func (c *cluster) begin(now Time) {
 	if len(c.jobs.ended) > 0 {
 		c.recycleJobs()
 	}
+	c.ledger.shapes.sweepIfDue(&c.stages, &c.attempts, c.config.Forget)
 	c.ledger.log.trim(len(c.stages.rows))
 	c.view.Offers = c.view.Offers[:0]
 	c.derived, c.doomed, c.opened = c.derived[:0], c.doomed[:0], c.opened[:0]

@@ -22,8 +22,9 @@ type Config struct {
 	// Spread makes First and FirstWhere begin with the node after that of the last launch, so that launches go round
 	// all nodes.
 	Spread bool
-	// Forget is for tests. It is called at each Sync of an Index; if it returns true, the Index is built again, which
-	// must change no decision.
+	// Forget is for tests. It is called at the beginning of each Step and at each Sync of an Index. If it returns true,
+	// the shapes that no stage and no attempt has are forgotten, or the Index is built again: neither may change a
+	// decision.
 	Forget func() bool
 }
 
@@ -82,6 +83,7 @@ func (c *Core) Step(now Time, events []Event) []Action {
 }
 
 // A Breach is what Step panics with when its caller, the engine, breaks its contract: it says what the engine did.
+// View.Amount panics with a Breach, too, when it is asked about a shape that is forgotten.
 type Breach struct{ What string }
 
 // Error implements error.

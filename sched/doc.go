@@ -17,7 +17,8 @@
 // # Conventions
 //
 // IDs count from 1 and zero means none, except that queue 0 is the root. Slices and rows that a View or a Step hands
-// out are lent: they are valid until the next Step, and rows of what has ended stay readable until then.
+// out are lent: they are valid until the next Step, and rows of what has ended stay readable until then. The
+// ID of a shape that no stage and no attempt has is lent, too.
 //
 // # Files
 //

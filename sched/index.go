@@ -74,7 +74,7 @@ type place struct {
 // one is enough.
 type heapID struct {
 	group int32
-	shape ShapeID
+	shape int32 // row of the ShapeID: when a shape is forgotten, the next one in its row gets its heaps
 	cap   QueueID
 	keeps bool // nodes are reserved for them: each stage must be looked at
 }
@@ -198,7 +198,7 @@ func (x *Index) update(st *Stage) {
 	if w.heap != 0 {
 		h := &x.heaps[w.heap-1]
 		old := &h.entries[w.pos]
-		if old.id == e.id && w.queue == queue && h.id.shape == st.Shape && h.id.cap == st.cap &&
+		if old.id == e.id && w.queue == queue && h.id.shape == st.Shape.Row() && h.id.cap == st.cap &&
 			h.id.keeps == (len(st.reserved) > 0) {
 			switch {
 			case *old == e:
@@ -223,7 +223,7 @@ func (x *Index) update(st *Stage) {
 
 // heapIDOf returns the heap to which st belongs now.
 func (x *Index) heapIDOf(st *Stage) heapID {
-	id := heapID{shape: st.Shape, cap: st.cap, keeps: len(st.reserved) > 0}
+	id := heapID{shape: st.Shape.Row(), cap: st.cap, keeps: len(st.reserved) > 0}
 	if x.Group != nil {
 		id.group = int32(x.Group(st))
 	}
@@ -366,6 +366,9 @@ func (x *Index) First() *Stage {
 // FirstOf is First within a group, for tasks that hold a shape (zero: that of their stage). It costs the number of
 // shapes.
 func (x *Index) FirstOf(group int, shape ShapeID) *Stage {
+	if shape != 0 && !knows(x.view.cluster, nil, shape) {
+		return nil
+	}
 	return x.firstOf(group, fitting{shape: shape})
 }
 
@@ -400,20 +403,20 @@ func (x *Index) better(best *entry, h *stageHeap, how fitting) *entry {
 	if len(h.entries) == 0 || best != nil && !h.id.keeps && !h.entries[0].before(best) {
 		return best
 	}
-	if how.shape == 0 {
-		how.shape = h.id.shape
-	}
 	c := x.view.cluster
+	s := c.ledger.shapes.list[h.id.shape]
+	if how.shape != 0 {
+		s = c.ledger.shapes.at(how.shape)
+	}
 	if h.id.keeps {
 		for i := range h.entries {
 			if e := &h.entries[i]; (best == nil || e.before(best)) &&
-				c.nextFit(c.stages.rows[e.slot], how.shape, how.class, 0) != nil {
+				c.nextFit(c.stages.rows[e.slot], s.id, how.class, 0) != nil {
 				best = e
 			}
 		}
 		return best
 	}
-	s := c.ledger.shapes.list[how.shape]
 	if !s.active {
 		c.ledger.shapes.activate(s)
 	}

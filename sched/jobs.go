@@ -139,6 +139,7 @@ func (c *cluster) recycleJobs() {
 			continue
 		}
 		for _, st := range j.Stages {
+			st.Shape = 0
 			c.stages.free = append(c.stages.free, st.slot)
 		}
 		c.jobs.free = append(c.jobs.free, j.slot)

@@ -56,7 +56,7 @@ func (l *ledger) charge(st *Stage, b booking) {
 
 // begin charges what attempt a, which has just started, holds. The parameter pending is that of cluster.start.
 func (l *ledger) begin(a *Attempt, pending int32) {
-	l.charge(a.Stage, booking{l.shapes.list[a.Holds], 1, Count{Pending: int64(-pending), Running: 1, Away: a.away()}})
+	l.charge(a.Stage, booking{l.shapes.at(a.Holds), 1, Count{Pending: int64(-pending), Running: 1, Away: a.away()}})
 }
 
 // An owed booking collects what attempts of one stage (nil: none) give back while they end one after another. The nodes
@@ -97,7 +97,7 @@ func (l *ledger) climb(st *Stage, b booking) {
 		l.accrueUp(leaf)
 	}
 	// Demand is what is held, in the shape b.shape, and what waits, in the stage's own shape.
-	if own, waits := l.shapes.list[st.Shape], b.count.Pending; b.shape == own || b.shape == nil {
+	if own, waits := l.shapes.at(st.Shape), b.count.Pending; b.shape == own || b.shape == nil {
 		raise(leaf, own.parts, b.sign, b.sign+waits)
 	} else {
 		raise(leaf, b.shape.parts, b.sign, b.sign)
@@ -174,11 +174,11 @@ func (l *ledger) stay(a *Attempt) {
 func (l *ledger) leaves(a *Attempt) *shape {
 	switch a.State {
 	case Leaving:
-		return l.shapes.list[a.Holds]
+		return l.shapes.at(a.Holds)
 	case Suspending:
-		amount := l.view.Amount(a.Holds)
+		amount := l.shapes.at(a.Holds).amount
 		amount[Memory] = 0
-		return l.shapes.list[l.shapes.intern(amount)]
+		return l.shapes.at(l.shapes.intern(amount))
 	}
 	return l.shapes.list[0]
 }
@@ -205,7 +205,7 @@ func (l *ledger) memoryOf(amount Resources) ShapeID {
 
 // missing returns what the suspended attempt a needs to run again.
 func (l *ledger) missing(a *Attempt) *shape {
-	return l.shapes.list[l.shapes.intern(l.view.Amount(a.wants).Sub(l.view.Amount(a.Holds)))]
+	return l.shapes.at(l.shapes.intern(l.shapes.at(a.wants).amount.Sub(l.shapes.at(a.Holds).amount)))
 }
 
 // away returns how many running attempts of st hold another shape than the stage's. O(attempts of st).
@@ -235,10 +235,10 @@ func (l *ledger) carry(j *Job, sign int32) {
 			n.Pending += int64(sign * st.Pending)
 			n.Running += sign * st.Running
 			n.Away += sign * l.away(st)
-			q.Demand = q.Demand.Add(l.view.Amount(st.Shape).Times(int64(sign * st.Pending)))
+			q.Demand = q.Demand.Add(l.shapes.at(st.Shape).amount.Times(int64(sign * st.Pending)))
 			for a := range l.view.Attempts(st) {
 				if st.Kind == Master {
-					q.Masters = q.Masters.Add(l.view.Amount(a.Holds).Times(int64(sign)))
+					q.Masters = q.Masters.Add(l.shapes.at(a.Holds).amount.Times(int64(sign)))
 				}
 				q.Leaving = q.Leaving.Add(l.leaves(a).amount.Times(int64(sign)))
 				if a.parked {

@@ -24,6 +24,9 @@ type choices struct {
 
 const mostRefusals = 16 // how many of a Step are kept
 
+// forgotten is the reason why a shape is refused that the core does not know.
+const forgotten = "the shape is not known: one that no stage and no attempt has is valid in the Step that asked for it"
+
 // reset forgets the actions of the last Step, and the instants of Wake that have passed.
 func (o *choices) reset(now Time) {
 	o.actions, o.refusals, o.now = o.actions[:0], o.refusals[:0], now
@@ -44,6 +47,19 @@ func (o *choices) refuse(a Action, reason string) bool {
 		o.refusals = append(o.refusals, Refusal{a, reason, o.now})
 	}
 	return false
+}
+
+// knows reports whether there is the shape that a policy names for tasks of st (nil: of any stage). If not, it notes an
+// invalid launch.
+func knows(c *cluster, st *Stage, id ShapeID) bool {
+	if c.ledger.shapes.find(id) != nil {
+		return true
+	}
+	a := Action{Kind: Launch, Shape: id}
+	if st != nil {
+		a.Stage = st.ID
+	}
+	return c.plan.out.refuse(a, forgotten)
 }
 
 // do adds an action.
@@ -72,8 +88,11 @@ func (p *Plan) Launch(st *Stage, n *Node) bool { return p.LaunchAs(st, n, As{}) 
 // LaunchAs is Launch with a task or a shape of the policy's choice. To name the task needs CanNameTasks.
 func (p *Plan) LaunchAs(st *Stage, n *Node, as As) bool {
 	c := p.cluster
-	if as.Shape == 0 {
+	switch {
+	case as.Shape == 0:
 		as.Shape = st.Shape
+	case c.ledger.shapes.find(as.Shape) == nil:
+		return p.out.refuse(launchOf(st, n, as), forgotten)
 	}
 	switch {
 	case !st.alive || st.Pending == 0:
@@ -122,7 +141,7 @@ func (p *Plan) LaunchMany(st *Stage, most int32) (started int32) {
 		p.out.launched(a)
 	}
 	if started > 0 {
-		s := c.ledger.shapes.list[st.Shape]
+		s := c.ledger.shapes.at(st.Shape)
 		c.ledger.charge(st, booking{s, int64(started), Count{Pending: int64(-started), Running: started}})
 	}
 	return started
@@ -145,6 +164,8 @@ func (p *Plan) Speculate(a *Attempt, n *Node, holds ShapeID) bool {
 	switch {
 	case p.Can&CanNameTasks == 0:
 		return false
+	case c.ledger.shapes.find(holds) == nil:
+		return p.out.refuse(asked, forgotten)
 	case a.State == gone || a.moot || a.Task == 0:
 		return p.out.refuse(asked, "the attempt has ended or its task is done")
 	case n.Lost:
@@ -246,8 +267,11 @@ func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 	}
 	asked := actionOn(Resize, a)
 	asked.Shape = to
-	if a.State != Running || a.Resizing() {
+	switch {
+	case a.State != Running || a.Resizing():
 		return p.out.refuse(asked, "the attempt does not run, or is being resized")
+	case p.cluster.ledger.shapes.find(to) == nil:
+		return p.out.refuse(asked, forgotten)
 	}
 	c, n, st := p.cluster, p.Node(a.Node), a.Stage
 	has, will := p.Amount(a.Holds), p.Amount(to)
@@ -256,7 +280,7 @@ func (p *Plan) Resize(a *Attempt, to ShapeID) bool {
 		most[k] = max(has[k], will[k])
 	}
 	if most != has {
-		more := c.ledger.shapes.list[c.ledger.shapes.intern(most.Sub(has))]
+		more := c.ledger.shapes.at(c.ledger.shapes.intern(most.Sub(has)))
 		if !n.hasRoom(more) || n.Reserved != (StageID{}) && n.Reserved != st.ID || !c.underMax(st.cap, more) {
 			return false
 		}

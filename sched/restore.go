@@ -45,9 +45,8 @@ func (r *restorer) all() {
 	for _, k := range s.Kinds {
 		r.require(k < NumResources, "there is no such kind of resource")
 	}
-	for i, amount := range s.Shapes {
-		r.require(c.ledger.shapes.intern(amount) == ShapeID(i), "a shape stands twice")
-	}
+	r.require(len(s.Shapes) <= 1<<shapeBits, "there are too many shapes")
+	r.require(c.ledger.shapes.restore(s.Shapes), "a shape stands twice")
 	r.nodes()
 	r.queues()
 	r.makeRows()
@@ -310,14 +309,15 @@ func (r *restorer) attempt(from *SavedAttempt) {
 	r.require(from.Class > 0 && int(from.Class) <= len(c.view.Classes), "an attempt has no class")
 	r.require(r.hasNode(from.Node), "an attempt has no node")
 	r.require(from.Phase < NumPhases, "an attempt is in no phase")
-	shapes := ShapeID(len(c.ledger.shapes.list))
-	r.require(min(from.Holds, from.Wants) >= 0 && max(from.Holds, from.Wants) < shapes, "an attempt has no shape")
+	holds, wants := ShapeID(from.Holds), ShapeID(from.Wants) // a restored core has had one vector in each row
+	known := c.ledger.shapes.find(holds) != nil && c.ledger.shapes.find(wants) != nil
+	r.require(known, "an attempt has no shape")
 	r.require(from.State < gone, "an attempt that runs has ended")
 	r.require(from.Task >= 0 && from.Task <= max(0, st.Total), "an attempt is of a task that is not there")
 	*a = Attempt{
 		ID: from.ID, Stage: st, Start: from.Start, Node: from.Node, Task: from.Task,
-		Progress: from.Progress, Holds: from.Holds, Class: from.Class, Phase: from.Phase, State: from.State,
-		parked: from.Parked, moot: from.Moot, wants: from.Wants,
+		Progress: from.Progress, Holds: holds, Class: from.Class, Phase: from.Phase, State: from.State,
+		parked: from.Parked, moot: from.Moot, wants: wants,
 	}
 	if from.Twin >= 0 {
 		r.require(from.Twin < c.attempts.n, "an attempt has a twin that is not there")

@@ -104,7 +104,7 @@ func editsOfCluster() []edit {
 		{"a kind beyond", "there is no such kind of resource", set(func(s *State) *[]ResourceKind { return &s.Kinds },
 			constant([]ResourceKind{0, NumResources}))},
 		{"a shape twice", "a shape stands twice", func(s *State) bool {
-			s.Shapes = append(s.Shapes, s.Shapes[0])
+			s.Shapes = append(s.Shapes, s.Shapes[1])
 			return true
 		}},
 		{"a class of its own", "", func(s *State) bool {
@@ -377,7 +377,11 @@ func editsOfAttempts() []edit {
 			return true
 		})
 	}
-	shapes := func(s *State) ShapeID { return ShapeID(len(s.Shapes)) }
+	shapes := func(s *State) int32 { return int32(len(s.Shapes)) }
+	free := func(s *State) int32 {
+		s.Shapes = append(s.Shapes, Resources{})
+		return shapes(s) - 1
+	}
 	// beside changes an attempt, and has another one that is of the same stage, or not.
 	beside := func(same bool, change func(a, b *SavedAttempt)) func(*State) bool {
 		return onAttempt(func(s *State, a *SavedAttempt) bool {
@@ -449,6 +453,8 @@ func editsOfAttempts() []edit {
 		{"the last shape", "", to(func(s *State, a *SavedAttempt) { a.Holds, a.Wants = shapes(s)-1, shapes(s)-1 })},
 		{"holds a shape beyond", shape, to(func(s *State, a *SavedAttempt) { a.Holds = shapes(s) })},
 		{"wants a shape beyond", shape, to(func(s *State, a *SavedAttempt) { a.Wants = shapes(s) })},
+		{"holds a shape in a free row", shape, to(func(s *State, a *SavedAttempt) { a.Holds = free(s) })},
+		{"wants a shape in a free row", shape, to(func(s *State, a *SavedAttempt) { a.Wants = free(s) })},
 		{"the last state", "", to(func(_ *State, a *SavedAttempt) { a.State = gone - 1 })},
 		{"gone", "an attempt that runs has ended", to(func(_ *State, a *SavedAttempt) { a.State = gone })},
 		{"task -1", task, to(func(_ *State, a *SavedAttempt) { a.Task = -1 })},

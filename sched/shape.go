@@ -1,17 +1,30 @@
 package sched
 
-import "iter"
+import (
+	"iter"
+	"math"
+	"slices"
+)
 
-// keepIdle is how many shapes that no stage uses are kept up to date, because the next job is likely to ask for one of
-// them.
-const keepIdle = 32
+const (
+	// keepIdle is how many shapes that no stage uses are kept up to date, because the next job is likely to ask for one
+	// of them.
+	keepIdle = 32
+	// keepUnused is how many new vectors come at least between two sweeps.
+	keepUnused = 1024
+	// rowsOfVector is how many rows a sweep may look at for each vector that has come since the last one.
+	rowsOfVector = 8
+)
 
 // A shape is one of the few distinct vectors that tasks ask for, and the set of open nodes with room for it.
 type shape struct {
+	id     ShapeID
 	amount Resources
 	parts  []part  // of amount, those that are not zero
 	users  int32   // live stages with it
 	active bool    // fits is kept up to date
+	marked bool    // by a sweep: some row has it
+	free   bool    // it is forgotten, and its row is for the next new vector
 	fits   nodeSet // empty while the shape is not active
 }
 
@@ -22,35 +35,140 @@ type part struct {
 }
 
 // shapes interns vectors, and keeps for each active one the set of nodes with room for it.
+//
+// Vectors that no stage and no attempt has are forgotten, because a core lives for months, and its applications and its
+// policy may ask for ever new ones. Launches and ends count nothing. Instead, before the events of a Step, a sweep
+// marks the vectors that the rows of stages and attempts have, and forgets the others. It comes when so many new
+// vectors have come that it looks at O(1) rows for each of them. So it adds O(1) to the cost of a new vector, and
+// nothing to that of a launch.
+//
+// The invariant: an ID that a stage or an attempt has, or that intern has returned in this Step, stands for its vector.
+// Any other ID, such as one that a policy has kept, stands for its vector or for none (find returns nil), and not for
+// another vector, because the ID counts the vectors that had its row before. The count begins anew after 2,048 vectors
+// of a row, which takes as many sweeps.
+//
+// Beside the vectors in use, about keepUnused others are known at most, or one for each rowsOfVector rows if these are
+// more. What is kept by ShapeID.Row, here and in each Index, is bounded by that.
 type shapes struct {
 	view   *View
-	list   []*shape // by ShapeID; list[0] is the empty vector
+	list   []*shape // by ShapeID.Row; list[0] is the empty vector, which is never forgotten
 	byAmt  map[Resources]ShapeID
+	free   []int32 // rows of forgotten vectors, the lowest last
+	fresh  int     // new vectors since the last sweep
 	active []*shape
 	kept   int // nodes reserved, whose room is in no set
 }
 
-// intern returns the ID of a vector, a new one if the vector was never seen. IDs are never used again.
+// intern returns the ID of a vector, a new one if the vector is not known. It panics with a Breach if more vectors are
+// known than there are rows.
 func (t *shapes) intern(r Resources) ShapeID {
 	if id, ok := t.byAmt[r]; ok {
 		return id
 	}
-	s := &shape{amount: r}
+	s := t.row()
+	s.amount, s.parts = r, s.parts[:0]
 	for k, a := range r {
 		if a != 0 {
 			s.parts = append(s.parts, part{ResourceKind(k), a})
 		}
 	}
-	id := ShapeID(len(t.list))
+	t.byAmt[r] = s.id
+	t.fresh++
+	return s.id
+}
+
+// row returns a row for a new vector, with the ID of that: the lowest free row, or one more.
+func (t *shapes) row() *shape {
+	if k := len(t.free); k > 0 {
+		s := t.list[t.free[k-1]]
+		t.free = t.free[:k-1]
+		s.id, s.free = (s.id+1<<shapeBits)&math.MaxInt32, false
+		return s
+	}
+	if len(t.list) == 1<<shapeBits {
+		breach("tasks ask for more than %d different vectors of resources at once", len(t.list))
+	}
+	s := &shape{id: ShapeID(len(t.list))}
 	t.list = append(t.list, s)
-	t.byAmt[r] = id
-	return id
+	return s
+}
+
+// at returns the shape with an ID that the row of a stage or of an attempt has, or that intern has returned in this
+// Step.
+func (t *shapes) at(id ShapeID) *shape { return t.list[id.Row()] }
+
+// find returns the shape with any ID; nil: it is forgotten, or there was never one.
+func (t *shapes) find(id ShapeID) *shape {
+	if row := int(id.Row()); row < len(t.list) {
+		if s := t.list[row]; s.id == id && !s.free {
+			return s
+		}
+	}
+	return nil
+}
+
+// sweepIfDue sweeps if enough new vectors have come, or if forget says so; nil: it never does.
+func (t *shapes) sweepIfDue(stages *stageTable, attempts *attemptTable, forget func() bool) {
+	rows := len(stages.rows) + int(attempts.n) + len(t.list)
+	if t.fresh >= max(keepUnused, rows/rowsOfVector) || forget != nil && forget() {
+		t.sweep(stages, attempts)
+	}
+}
+
+// sweep forgets the vectors that no stage and no attempt has. It is called before the events of a Step, when the rows
+// of what has ended are free. O(stages + attempts + vectors).
+func (t *shapes) sweep(stages *stageTable, attempts *attemptTable) {
+	for _, st := range stages.rows {
+		t.at(st.Shape).marked = true
+	}
+	for slot := range attempts.n {
+		if a := attempts.at(slot); a.ID != 0 {
+			t.at(a.Holds).marked, t.at(a.wants).marked = true, true
+		}
+	}
+	t.list[0].marked = true
+	t.free, t.fresh = t.free[:0], 0
+	for row := len(t.list) - 1; row >= 0; row-- {
+		s := t.list[row]
+		if !s.marked {
+			if !s.free {
+				delete(t.byAmt, s.amount)
+			}
+			t.free = append(t.free, int32(row))
+			s.amount, s.free, s.active, s.fits = Resources{}, true, false, nodeSet{}
+		}
+		s.marked = false
+	}
+	t.active = slices.DeleteFunc(t.active, func(s *shape) bool { return s.free })
+}
+
+// restore takes over vectors by row, as State.Shapes has them, into a table that has the empty vector only. It returns
+// false if a vector stands twice.
+func (t *shapes) restore(byRow []Resources) bool {
+	for row, r := range byRow {
+		switch _, known := t.byAmt[r]; {
+		case row == 0 && r == (Resources{}):
+		case r == (Resources{}):
+			t.list = append(t.list, &shape{id: ShapeID(row), free: true})
+		case row == 0 || known:
+			return false
+		default:
+			t.intern(r)
+		}
+	}
+	for row := len(t.list) - 1; row > 0; row-- {
+		if t.list[row].free {
+			t.free = append(t.free, int32(row))
+		}
+	}
+	t.fresh = 0
+	return true
 }
 
 // use notes that a stage with the shape has come (d is 1) or gone (-1). When too many idle shapes are active, their
-// sets are forgotten. Their vectors keep their IDs.
+// sets are dropped. Their vectors are still known.
 func (t *shapes) use(id ShapeID, d int32) {
-	s := t.list[id]
+	s := t.at(id)
 	s.users += d
 	if d > 0 {
 		t.activate(s)
@@ -137,9 +255,9 @@ func (t *shapes) grow(n NodeID) {
 }
 
 // nextFit returns the first node after another on which st may launch a task with a shape now, of a class (zero: any).
-// Nodes that are reserved for st come in their place in the order.
+// The core knows the shape. Nodes that are reserved for st come in their place in the order.
 func (c *cluster) nextFit(st *Stage, id ShapeID, class ClassID, after NodeID) *Node {
-	s := c.ledger.shapes.list[id]
+	s := c.ledger.shapes.at(id)
 	if c.exhausted || st.cap != 0 && !c.underMax(st.cap, s) {
 		return nil
 	}
@@ -197,7 +315,7 @@ func (s *shape) next(c *cluster, after NodeID, class ClassID) NodeID {
 
 // fitsOn reports whether st may launch a task that holds a shape on n now.
 func (c *cluster) fitsOn(st *Stage, id ShapeID, n *Node) bool {
-	s := c.ledger.shapes.list[id]
+	s := c.ledger.shapes.at(id)
 	if c.exhausted || !n.Open || n.Reserved != (StageID{}) && n.Reserved != st.ID || !n.hasRoom(s) {
 		return false
 	}

@@ -12,7 +12,7 @@ import (
 type State struct {
 	Now           Time
 	Kinds         []ResourceKind // that some node has had
-	Shapes        []Resources    // by ShapeID
+	Shapes        []Resources    // by ShapeID.Row; the empty vector, but for the first: the row is free
 	Classes       []string       // names, by ClassID from 1
 	Nodes         []SavedNode    // by NodeID from 1
 	Queues        []SavedQueue   // by QueueID
@@ -124,7 +124,7 @@ type SavedAttempt struct {
 	Progress     float32
 	Phase        Phase
 	State        AttemptState
-	Holds, Wants ShapeID
+	Holds, Wants int32 // rows of State.Shapes
 	Parked, Moot bool
 	Suspensions  bool // it was suspended before, as the next two say
 	PausedSince  Time
@@ -261,8 +261,8 @@ func (st *Stage) save() SavedStage {
 func saveAttempt(c *cluster, a *Attempt) SavedAttempt {
 	s := SavedAttempt{
 		ID: a.ID, Stage: a.Stage.slot, Twin: -1, Node: a.Node, Class: a.Class, Task: a.Task, Start: a.Start,
-		Progress: a.Progress, Phase: a.Phase, State: a.State, Holds: a.Holds, Wants: a.wants, Parked: a.parked,
-		Moot: a.moot,
+		Progress: a.Progress, Phase: a.Phase, State: a.State, Holds: a.Holds.Row(), Wants: a.wants.Row(),
+		Parked: a.parked, Moot: a.moot,
 	}
 	if b := a.twin; b != nil && !a.moot && b.State != gone && b.Stage == a.Stage && b.Task == a.Task {
 		s.Twin = b.ID.Row()

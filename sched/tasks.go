@@ -146,7 +146,7 @@ func (t *taskSet) firstWhere(c *cluster, st *Stage, w Where) *Node {
 // firstNear does what firstWhere does, for tasks that were never started: it finds a node that stores the input of such
 // a task, or, at level RackLocal, a node in its rack.
 func (t *taskSet) firstNear(c *cluster, st *Stage, w Where) (first *Node) {
-	s := c.ledger.shapes.list[w.Shape]
+	s := c.ledger.shapes.at(w.Shape)
 	if c.exhausted || st.cap != 0 && !c.underMax(st.cap, s) {
 		return nil
 	}

@@ -12,7 +12,7 @@ type (
 	RackID    int32
 	ClassID   int32
 	QueueID   int32
-	ShapeID   int32  // an interned vector of Resources
+	ShapeID   int32  // an interned vector of Resources: Row has the layout, View.Shape says how long it is valid
 	AttemptID uint64 // unique in a run, in order of launch, found without a map: NewAttemptID has the layout
 )
 
@@ -30,6 +30,14 @@ func (id AttemptID) Serial() uint64 { return uint64(id) >> rowBits }
 // Row returns where the attempt is kept, from 0. Rows are dense, and an attempt that starts after the end of another
 // may get the row of that one.
 func (id AttemptID) Row() int32 { return int32(id & (1<<rowBits - 1)) }
+
+// shapeBits is how many bits of a ShapeID are its row: at most 1,048,576 vectors are known at once. The other 11 bits
+// count the vectors that had the row before. Of 2,048 vectors of a row, each has another ID.
+const shapeBits = 20
+
+// Row returns where the vector is kept, from 0. Rows are dense, and no two vectors have the same one at once: a vector
+// gets the row of one that was forgotten. So a row is a small number that stands for the shape of stages and attempts.
+func (id ShapeID) Row() int32 { return int32(id & (1<<shapeBits - 1)) }
 
 // A StageID names a stage: its job and its place in JobSpec.Stages, from 0. The zero StageID names none.
 type StageID struct {

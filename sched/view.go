@@ -103,10 +103,21 @@ func (v *View) Twins(a *Attempt) int {
 	return n
 }
 
-// Amount returns the resources of a shape.
-func (v *View) Amount(s ShapeID) Resources { return v.cluster.ledger.shapes.list[s].amount }
+// Amount returns the resources of a shape. It panics with a Breach if the core does not know the shape, because the
+// caller has kept its ID for longer than [View.Shape] says.
+func (v *View) Amount(s ShapeID) Resources {
+	known := v.cluster.ledger.shapes.find(s)
+	if known == nil {
+		breach("the amount of shape %d: %s", s, forgotten)
+	}
+	return known.amount
+}
 
-// Shape returns the ID of a vector, a new one where need be.
+// Shape returns the ID of a vector, a new one where need be. It is valid until the next Step begins. The IDs of stages
+// and attempts are valid as long as the rows that have them. The core may forget every other vector when a Step begins,
+// and gives its row (ShapeID.Row) to another one. So a policy keeps no ID of this method: it asks again in each Decide,
+// which costs a look into a map. If the core does not know a shape any more, verbs and searches for nodes refuse it
+// (Core.Refusals), and Amount panics.
 func (v *View) Shape(r Resources) ShapeID { return v.cluster.ledger.shapes.intern(r) }
 
 // Estimate predicts the time of one task of st on a class of nodes (zero: any).
@@ -170,6 +181,9 @@ func (v *View) Fits(st *Stage, class ClassID) iter.Seq[*Node] { return v.FitsAs(
 // FitsAs is Fits for a task that holds another shape than its stage's own.
 func (v *View) FitsAs(st *Stage, class ClassID, shape ShapeID) iter.Seq[*Node] {
 	return func(yield func(*Node) bool) {
+		if !knows(v.cluster, st, shape) {
+			return
+		}
 		for n := v.cluster.nextFit(st, shape, class, 0); n != nil; n = v.cluster.nextFit(st, shape, class, n.ID) {
 			if !yield(n) {
 				return
@@ -242,6 +256,8 @@ type Where struct {
 func (v *View) FirstWhere(st *Stage, where Where) *Node {
 	if where.Shape == 0 {
 		where.Shape = st.Shape
+	} else if !knows(v.cluster, st, where.Shape) {
+		return nil
 	}
 	return st.tasks.firstWhere(v.cluster, st, where)
 }

@@ -89,7 +89,7 @@ func (w *wishes) firstAt(c *cluster, st *Stage, l Locality) *Node {
 	for w.spent < len(w.nodes) && w.nodes[w.spent].tasks == 0 {
 		w.spent++
 	}
-	fits := &c.ledger.shapes.list[st.Shape].fits
+	fits := &c.ledger.shapes.at(st.Shape).fits
 	if l > NodeLocal || w.free(st) || fits.count <= len(w.nodes)-w.spent {
 		for n := range around(c, st, Where{Shape: st.Shape}) {
 			if w.level(st, n) <= l {

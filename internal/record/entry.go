@@ -66,11 +66,17 @@ type memory struct {
 
 	stages stages
 	slots  slotTable
-	shapes map[sched.ShapeID]sched.Resources // that were written or read so far
+	shapes map[int32]namedShape // by ShapeID.Row: the last one that was written or read
+}
+
+// A namedShape is what the ID of a shape stands for.
+type namedShape struct {
+	id     sched.ShapeID
+	amount sched.Resources
 }
 
 func newMemory(reading bool, payload Payload) *memory {
-	m := &memory{stages: make(stages, 1<<stageBits), shapes: map[sched.ShapeID]sched.Resources{}}
+	m := &memory{stages: make(stages, 1<<stageBits), shapes: map[int32]namedShape{}}
 	m.reading, m.payload = reading, payload
 	if reading {
 		m.slots.find = map[uint64]int32{}
@@ -219,10 +225,10 @@ func (m *memory) writeLaunch(t tag, a *sched.Action) {
 
 // Both ways.
 
-func (m *memory) shape(id *sched.ShapeID, r *sched.Resources) {
-	number(&m.coder, id)
-	m.resources(r)
-	m.shapes[*id] = *r
+func (m *memory) shape(s *namedShape) {
+	number(&m.coder, &s.id)
+	m.resources(&s.amount)
+	m.shapes[s.id.Row()] = *s
 }
 
 // event codes the fields of an event that its kind has.
@@ -283,17 +289,17 @@ func (m *memory) event(t tag, e *sched.Event) {
 		if t&withNear != 0 {
 			list(c, &e.Body.(*sched.Asks).Near, c.near)
 		}
+		if c.reading && c.err == nil {
+			if err := e.Body.(*sched.Asks).Validate(); err != nil {
+				c.fail(fmt.Errorf("asks: %w", err))
+			}
+		}
 	case sched.JobSubmitted:
 		e.Job = m.job + sched.JobID(m.varint(int64(e.Job-m.job)))
 		body(c, e, c.jobSpec)
 		m.submitted(e)
 	case sched.AttemptFound:
 		number(c, &e.Job)
-		if c.reading && c.err == nil {
-			if err := e.Body.(*sched.Asks).Validate(); err != nil {
-				c.fail(fmt.Errorf("asks: %w", err))
-			}
-		}
 		e.Node = sched.NodeID(m.varint(int64(e.Node)))
 		m.known(e.Node)
 		e.Attempt = sched.AttemptID(m.uvarint(uint64(e.Attempt)))

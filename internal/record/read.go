@@ -106,8 +106,8 @@ func (r *Reader) Close() error {
 
 // Amount returns what a shape in the actions read so far stands for; false where the record has not said.
 func (r *Reader) Amount(id sched.ShapeID) (sched.Resources, bool) {
-	a, ok := r.memory.shapes[id]
-	return a, ok
+	s, ok := r.memory.shapes[id.Row()]
+	return s.amount, ok && s.id == id
 }
 
 // Steps yields the Steps of the record. An error is the last thing that it yields: ErrCut where the record has no end
@@ -263,9 +263,7 @@ func (r *Reader) entry() {
 	m.tags = m.tags[1:]
 	switch kind := t & tagKinds; {
 	case kind == tagShape:
-		var id sched.ShapeID
-		var amount sched.Resources
-		m.shape(&id, &amount)
+		m.shape(&namedShape{})
 		return
 	case kind >= tagEvent && kind <= lastEvent:
 		s.Events = append(s.Events, sched.Event{Kind: sched.EventKind(kind - tagEvent)})

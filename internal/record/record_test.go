@@ -252,7 +252,9 @@ func TestReaderRefuses(t *testing.T) {
 		{"map-slots: -1, must not be negative", []sched.Event{{Kind: sched.ResizeAsked, Body: &below}}, nil},
 	} {
 		b := recorded(t, Options{}, func(w *Writer) {
-			w.shaped = 1 // known, as far as this record goes
+			core := sched.New(sched.Config{})
+			core.Shape(slots(1, 0)) // shape 1
+			w.Attach(&core.View)
 			w.Record(0, c.events, c.actions)
 		})
 		var err error

@@ -192,7 +192,7 @@ func (p *replayer) blame() string {
 // difference returns where actions differ from those of a Step; nil: nowhere.
 func (p *replayer) difference(s *Step, actions []sched.Action) *Difference {
 	for i := range max(len(s.Actions), len(actions)) {
-		if i < len(s.Actions) && i < len(actions) && s.Actions[i] == actions[i] {
+		if i < len(s.Actions) && i < len(actions) && p.same(&s.Actions[i], &actions[i]) {
 			continue
 		}
 		d := &Difference{Step: s.Number, Entry: s.Entry + int64(len(s.Events)+i), At: s.Now}
@@ -205,4 +205,16 @@ func (p *replayer) difference(s *Step, actions []sched.Action) *Difference {
 		return d
 	}
 	return nil
+}
+
+// same reports whether a recorded action is the one that was decided now. Of a shape its amount counts: the core of the
+// run may have had another ID for it.
+func (p *replayer) same(recorded, now *sched.Action) bool {
+	if now.Kind != sched.Launch && now.Kind != sched.Resize {
+		return *recorded == *now
+	}
+	a := *recorded
+	a.Shape = now.Shape
+	amount, said := p.reader.Amount(recorded.Shape)
+	return a == *now && said && amount == p.core.Amount(now.Shape)
 }

@@ -274,8 +274,13 @@ func chaosConfig(seed uint64) sched.Config {
 
 // chaosRun is a run in which everything happens that can: every kind of event and of action.
 func chaosRun(t testing.TB, seed uint64, to ...Follower) *rig {
+	return chaosRunOf(t, seed, chaosConfig(seed), to...)
+}
+
+// chaosRunOf is chaosRun with a configuration.
+func chaosRunOf(t testing.TB, seed uint64, config sched.Config, to ...Follower) *rig {
 	r := rand.New(rand.NewPCG(seed, 7))
-	g := newRig(chaosConfig(seed), to...)
+	g := newRig(config, to...)
 	nodes := 2 + r.IntN(5)
 	for range nodes {
 		g.node(sched.Resources{sched.Memory: int64(4 + r.IntN(4)), sched.VCores: 4})

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -322,12 +323,11 @@ func carry(c *coder, m *memory) {
 	number(c, &m.reported)
 	number(c, &m.job)
 	number(c, &m.nodes)
-	ids := slices.Sorted(maps.Keys(m.shapes))
-	list(c, &ids, func(id *sched.ShapeID) {
-		number(c, id)
-		amount := m.shapes[*id]
-		c.resources(&amount)
-		m.shapes[*id] = amount
+	shapes := slices.SortedFunc(maps.Values(m.shapes), func(a, b namedShape) int { return cmp.Compare(a.id, b.id) })
+	list(c, &shapes, func(s *namedShape) {
+		number(c, &s.id)
+		c.resources(&s.amount)
+		m.shapes[s.id.Row()] = *s
 	})
 	slot := func(n *int32) {
 		if number(c, n); *n < 0 || int(*n) >= max(1, len(m.slots.all)) {

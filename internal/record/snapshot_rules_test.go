@@ -378,7 +378,7 @@ func TestCarryIsWhole(t *testing.T) {
 	m := newMemory(false, Payload{})
 	m.now, m.serial, m.referred, m.stage = 1, 2, 3, sched.StageID{Job: 4, Index: 5}
 	m.node, m.reported, m.job, m.nodes = 6, 7, 8, 9
-	m.shapes = map[sched.ShapeID]sched.Resources{3: slots(1, 2), 1: slots(3, 4)}
+	m.shapes = map[int32]namedShape{3: {1<<20 + 3, slots(1, 2)}, 1: {1, slots(3, 4)}}
 	m.slots.all = []slotMemory{{serial: 11, stage: sched.StageID{Job: 12, Index: 13}, node: 14, running: true}, {},
 		{serial: 15, stage: sched.StageID{Job: 16, Index: 17}, node: 18, running: true}}
 	m.slots.freed, m.slots.free = []int32{1}, []int32{1, 0}

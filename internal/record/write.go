@@ -45,10 +45,10 @@ type Writer struct {
 	memory  *memory // its tags and b are the block in the making
 	view    *sched.View
 	span    sched.Time
-	began   sched.Time    // first Step of the block
-	steps   int           // in the block
-	shaped  sched.ShapeID // asked about last
-	plain   []byte        // the last block, before compression and after
+	began   sched.Time // first Step of the block
+	steps   int        // in the block
+	shaped  namedShape // asked about last
+	plain   []byte     // the last block, before compression and after
 	frame   []byte
 	err     error
 	written int64
@@ -155,16 +155,16 @@ func (w *Writer) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 	w.snaps.take(w)
 }
 
-// shape says what a shape stands for, once.
+// shape says what a shape stands for, unless the record says so already.
 func (w *Writer) shape(id sched.ShapeID) {
-	if id == w.shaped {
+	s := namedShape{id, w.view.Amount(id)}
+	if s == w.shaped {
 		return
 	}
-	w.shaped = id
-	if _, known := w.memory.shapes[id]; !known {
-		amount := w.view.Amount(id)
+	w.shaped = s
+	if said, ok := w.memory.shapes[id.Row()]; !ok || said != s {
 		w.memory.tags = append(w.memory.tags, tagShape)
-		w.memory.shape(&id, &amount)
+		w.memory.shape(&s)
 	}
 }
 

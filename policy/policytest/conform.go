@@ -273,8 +273,8 @@ func differ(want, got []Entry, times sched.Time) string {
 		}
 		off := max(w.At-g.At, g.At-w.At)
 		if w.At = g.At; w != g || off > times*time.Microsecond {
-			return fmt.Sprintf("action %d is %v %+v instead of %v %+v", i+1, got[i].At, got[i].Action, want[i].At*times,
-				want[i].Action)
+			return fmt.Sprintf("action %d is %v %+v of %v instead of %v %+v of %v", i+1, got[i].At, got[i].Action,
+				got[i].Holds, want[i].At*times, want[i].Action, want[i].Holds)
 		}
 	}
 	return ""

@@ -63,8 +63,16 @@ type Result struct {
 
 // An Entry is an action and when it was asked for. Wakes are left out: they are how a policy asks, not what it decides.
 type Entry struct {
-	At sched.Time
-	sched.Action
+	At           sched.Time
+	sched.Action                 // its Shape is zero, as the ID need not be valid when the run has ended
+	Holds        sched.Resources // of a launch and a resize: the amount of the shape
+}
+
+// entryOf returns the entry of an action in the last Step of the core whose view is v.
+func entryOf(v *sched.View, a sched.Action) Entry {
+	e := Entry{v.Now, a, v.Amount(a.Shape)}
+	e.Shape = 0
+	return e
 }
 
 // Ended says when a job ended, and how.
@@ -240,7 +248,7 @@ func (e *engine) step(est sched.Estimator) error {
 	e.actions.Do(acts)
 	for _, a := range acts {
 		if a.Kind != sched.Wake {
-			e.result.Log = append(e.result.Log, Entry{now, a})
+			e.result.Log = append(e.result.Log, entryOf(&e.core.View, a))
 		}
 	}
 	if e.knobs.after != nil {

@@ -27,7 +27,7 @@ const oneRevivalIn = 40
 // follow takes in a Step of e.
 func (r *revived) follow(e *engine) error {
 	if r.core != nil {
-		if again := r.core.Step(e.core.Now, e.events); !slices.Equal(again, e.acts) {
+		if again := r.core.Step(e.core.Now, e.events); !slices.EqualFunc(again, e.acts, r.same(e.core)) {
 			return fmt.Errorf("at %v: revived from the state at %v, it chose %+v instead of %+v", e.core.Now, r.since,
 				again, e.acts)
 		}
@@ -36,6 +36,14 @@ func (r *revived) follow(e *engine) error {
 		return nil
 	}
 	return r.begin(e, r.conformance.fresh(false))
+}
+
+// same returns a function that reports whether the second core has chosen what the first one has. Each has IDs of its
+// own for shapes.
+func (r *revived) same(first *sched.Core) func(a, b sched.Action) bool {
+	return func(a, b sched.Action) bool {
+		return entryOf(&r.core.View, a) == entryOf(&first.View, b)
+	}
 }
 
 // begin makes the second core, with a policy that is given the memory of the run's.

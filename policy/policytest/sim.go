@@ -115,13 +115,19 @@ func (s *scenario) source(jobs []*sched.JobSpec) workload.Source {
 }
 
 // An actionLog keeps the actions of a run.
-type actionLog struct{ entries []Entry }
+type actionLog struct {
+	view    *sched.View
+	entries []Entry
+}
+
+// Attach shows the log the view of the run.
+func (l *actionLog) Attach(v *sched.View) { l.view = v }
 
 // Record keeps the actions of a Step.
-func (l *actionLog) Record(now sched.Time, _ []sched.Event, actions []sched.Action) {
+func (l *actionLog) Record(_ sched.Time, _ []sched.Event, actions []sched.Action) {
 	for _, a := range actions {
 		if a.Kind != sched.Wake {
-			l.entries = append(l.entries, Entry{now, a})
+			l.entries = append(l.entries, entryOf(l.view, a))
 		}
 	}
 }

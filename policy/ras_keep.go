@@ -44,11 +44,16 @@ func (f *footprints) check() error {
 		return fmt.Errorf("%d footprints of %d kinds of stages: must be as many, up to %d", len(f.Past), len(f.Order),
 			mostFootprints)
 	}
+	seen := make(map[string]bool, len(f.Order))
 	for _, key := range f.Order {
 		u, ok := f.Past[key]
 		if !ok || u.N < 1 {
 			return fmt.Errorf("footprint of %q: there is none", key)
 		}
+		if seen[key] {
+			return fmt.Errorf("footprint of %q: its kind of stages stands twice in the order", key)
+		}
+		seen[key] = true
 		for _, x := range [...]float64{u.Cores, u.Disk, u.Network, u.ShuffleNet} {
 			if !(x >= 0 && x <= math.MaxFloat32) {
 				return fmt.Errorf("footprint of %q: %v must be a rate", key, x)

@@ -55,6 +55,7 @@ func TestFootprintsOutlastARun(t *testing.T) {
 	for _, bad := range []string{
 		"{", `{"Past":{"a":{"N":1}}}`, `{"Past":{"a":{"N":1}},"Order":["b"]}`, `{"Past":{"a":{"N":0}},"Order":["a"]}`,
 		`{"Past":{"a":{"N":1,"Cores":-1}},"Order":["a"]}`,
+		`{"Past":{"a":{"N":1},"b":{"N":1}},"Order":["a","a"]}`,
 	} {
 		if err := second.Recall([]byte(bad)); err == nil || len(second.Known.Past) != 1 {
 			t.Errorf("%s: error %v, and %d kinds of stages are known", bad, err, len(second.Known.Past))

@@ -28,7 +28,8 @@ var ErrCut = errors.New("ends in the middle of an event: the file is cut off")
 
 // events calls each with the events of a history, in either encoding, in their order: the name of the event's type, and
 // its fields, which each may keep. It stops at the first error, also one of each, and adds the name of the file and the
-// number of the event, from 1. A history that is cut off gives ErrCut after its last whole event.
+// number of the event, from 1. A history that ends within an event gives ErrCut after its last whole event; one that
+// is cut off between two events gives no error.
 func events(name string, r io.Reader, each func(string, fields) error) error {
 	in := bufio.NewReaderSize(r, 64<<10)
 	mark, err := line(in)

@@ -76,6 +76,7 @@ func (u client) giveToken(q *wire.TokenWanted) (answer, error) {
 
 // expireLater sets the alarm of a token, which was just added to the good ones, to the time at which it expires. The
 // alarm removes the token, from the stored state too. If the token was renewed by then, the alarm is set again instead.
+// Code that removes the token earlier must cancel the alarm, which panics if the token is gone.
 func (m *manager) expireLater(identifier string, one *delegation) {
 	one.alarm = m.live.at(one.expires, func() {
 		if m.now.Before(one.expires) {

@@ -27,10 +27,11 @@ type ramp struct {
 	copiers    int     // parallel copiers of a reduce; 0: as many as maps
 }
 
-// timeline lays out when each subtask runs, if subtask i of job j takes response[j][i] seconds once it has begun (spec
-// 6.2): a simulation of the ResourceManager's grants, first come first served over the jobs. A job behind may use what
-// those before it cannot. The intervals of a job are in the order of its subtasks, in seconds on the clock of
-// Job.Submit. The cluster and the jobs must have passed check, so that each container fits on a node.
+// timeline simulates the ResourceManager's grants, and returns when each subtask runs (spec 6.2). Subtask i of job j
+// takes response[j][i] seconds once it has begun. A map has a container of its own; a reduce keeps one container for
+// its shuffle-sorts and its merge. Jobs are served in the order of Submit; a later job may use what the jobs before it
+// cannot. The intervals of a job are in the order of its subtasks, in seconds on the clock of Job.Submit. The cluster
+// and the jobs must have passed check, so that each container fits on a node.
 func timeline(c *Cluster, jobs []Job, response [][]float64, r ramp) [][]Interval {
 	t := newScheduler(c, r)
 	for i := range jobs {

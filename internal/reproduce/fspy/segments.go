@@ -150,8 +150,9 @@ func segmentsPart(g *segments) paper.Part {
 	}
 }
 
-// segmentClaims returns the rows of a part that runs segments: the paper's claims (Figures 5 to 10 and the abstract),
-// and between them figures of ours, marked Own.
+// segmentClaims returns the rows of segmentsPart: the paper's claims (Figures 5 to 10 and the abstract), and between
+// them rows that test no claim, marked Own. synthesisPart shows only some rows. match.trial and overSegments set the
+// figures of all rows.
 func segmentClaims() []paper.Claim {
 	chunks := "a job of one task that comes when all containers are held waits for one to be free; fair sharing has " +
 		"the same wait at other instants, so that jobs of equal size trade places by a task's time, which is most of " +

@@ -124,13 +124,19 @@ func (u client) renewToken(q *wire.TokenGiven) (answer, error) {
 	return reply(&wire.TokenRenewed{Expires: one.expires.UnixMilli()})
 }
 
+// mayCancel reports whether a user is the owner or the renewer of a token. With Kerberos a token of Hadoop's
+// ResourceManager, whose state was taken over, has the owner's principal where ours have the local user.
+func (s *Security) mayCancel(user string, id *token.Delegation) bool {
+	return user == id.Owner || user == s.short(id.Owner) || id.Renewer != "" && s.short(user) == id.Renewer
+}
+
 // cancelToken ends a token. Its owner and its renewer may cancel it.
 func (u client) cancelToken(q *wire.TokenGiven) (answer, error) {
 	one, err := u.m.goodToken(q)
 	if err != nil {
 		return nil, err
 	}
-	if u.user != one.id.Owner && u.m.config.Security.short(u.user) != one.id.Renewer {
+	if !u.m.config.Security.mayCancel(u.user, &one.id) {
 		return nil, rpc.Errorf(classAccess, "%s is not authorized to cancel the token of %s", u.user, one.id.Owner)
 	}
 	u.m.live.off(one.alarm)

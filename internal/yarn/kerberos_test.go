@@ -138,6 +138,33 @@ func TestKerberosCallers(t *testing.T) {
 	}
 }
 
+// A token is cancelled by its owner, also where it has the owner's principal, as those of Hadoop's ResourceManager do,
+// and by its renewer, if it has one.
+func TestMayCancel(t *testing.T) {
+	f, _ := secured(t, nil)
+	s := &f.config.Security
+	realm := "@" + kerberostest.Realm
+	for _, one := range []struct {
+		user, owner, renewer string
+		want                 bool
+	}{
+		{"ana", "ana", "rm", true},
+		{"ana", "ana" + realm, "rm", true},
+		{"bo", "ana" + realm, "rm", false},
+		{"ana", "ana@ELSEWHERE", "rm", false},
+		{"rm", "ana" + realm, "rm", true},
+		{"bo", "ana", "", false},
+	} {
+		if got := s.mayCancel(one.user, &token.Delegation{Owner: one.owner, Renewer: one.renewer}); got != one.want {
+			t.Errorf("%s cancels a token of %s with renewer %q: %v, want %v", one.user, one.owner, one.renewer, got,
+				one.want)
+		}
+	}
+	if (&Security{}).mayCancel("@bo", &token.Delegation{Owner: "ana"}) {
+		t.Error("a caller without a name is the renewer of a token that has none")
+	}
+}
+
 // Delegation tokens are given to, and renewed for, callers with a ticket alone; their owner gets in with one.
 func TestKerberosDelegation(t *testing.T) {
 	f, _ := secured(t, nil)

@@ -473,7 +473,7 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 }
 
 // answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none. It fails on
-// an error, and if no node could ever hold a task of a stage.
+// an error, and if a stage cannot run.
 func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	e.events = append(e.events, j.held...)
 	j.held = nil
@@ -481,7 +481,7 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 		return
 	}
 	if err == nil {
-		err = e.noNodeHolds(stages)
+		err = e.cannotRun(stages, int32(len(j.stages)))
 	}
 	switch {
 	case err != nil:
@@ -560,10 +560,14 @@ func (e *engine) planAhead(ctx context.Context) {
 	wg.Wait()
 }
 
-// noNodeHolds returns an error for the first stage whose tasks no node could ever hold.
-func (e *engine) noNodeHolds(stages []sched.StageSpec) error {
+// cannotRun returns an error for the first stage that the core would refuse, or whose tasks no node could ever hold.
+// The stages are those of a job from index first on.
+func (e *engine) cannotRun(stages []sched.StageSpec, first int32) error {
 	for i := range stages {
 		st := &stages[i]
+		if err := st.Validate(first + int32(i)); err != nil {
+			return err
+		}
 		fits := func(n sched.NodeSpec) bool { return st.PerTask.FitsIn(n.Capacity) }
 		if st.Tasks > 0 && !slices.ContainsFunc(e.config.Nodes, fits) {
 			var asks []string
@@ -602,7 +606,7 @@ func (e *engine) submitJob(p plannedJob) {
 	e.planning--
 	e.newest++
 	if p.err == nil {
-		p.err = e.noNodeHolds(p.stages)
+		p.err = e.cannotRun(p.stages, 0)
 	}
 	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, err: p.err}
 	if p.err != nil { // the core never hears of it

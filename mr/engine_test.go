@@ -37,16 +37,20 @@ func (f *inOrder) Decide(p *sched.Plan) {
 // sleeper is work whose attempts only take time.
 type sleeper struct {
 	stages []sched.StageSpec
+	later  []sched.StageSpec // of the second round; none: there is none
 	asked  int
 	run    func(l *Launch) error // instead of sleeping the stage's Prior; nil: sleep
 	closed atomic.Int32
 }
 
 func (s *sleeper) Stages(context.Context) ([]sched.StageSpec, error) {
-	if s.asked++; s.asked > 1 {
-		return nil, nil
+	switch s.asked++; s.asked {
+	case 1:
+		return s.stages, nil
+	case 2:
+		return s.later, nil
 	}
-	return s.stages, nil
+	return nil, nil
 }
 
 func (s *sleeper) Run(l *Launch) error {
@@ -239,6 +243,31 @@ func TestServeLaterRoundThatNoNodeHolds(t *testing.T) {
 	if left := names(t, dir); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
+}
+
+// A job whose second round no core can take fails alone: the other one ends well.
+func TestServeLaterRoundThatCannotBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := &sleeper{stages: mapReduce(1, time.Second, 0, 0), later: mapReduce(1<<30, time.Second, 0, 0)}
+		good := &sleeper{stages: mapReduce(2, time.Second, 1, time.Second)}
+		results, err := Serve(t.Context(), Config{
+			Core:  sched.Config{Policy: &inOrder{}},
+			Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}},
+		}, []Submission{{Spec: &sched.JobSpec{Name: "bad", Open: true}, Work: bad},
+			{Spec: &sched.JobSpec{Name: "good"}, Work: good}})
+		if err != nil || len(results) != 2 {
+			t.Fatalf("results %v, error %v", results, err)
+		}
+		for _, r := range results {
+			const want = "stage 2 (map): tasks: 1073741824, must be from 0 to"
+			if r.Index == 0 && (r.Outcome != sched.Failed || r.Err == nil || !strings.HasPrefix(r.Err.Error(), want)) {
+				t.Errorf("%v, error %v, want %s", r.Outcome, r.Err, want)
+			}
+			if r.Index == 1 && (r.Outcome != sched.OK || r.Err != nil) {
+				t.Errorf("the other job: %v, error %v", r.Outcome, r.Err)
+			}
+		}
+	})
 }
 
 // A map whose output a reduce finds lost runs again, and the reduce after it.

@@ -108,7 +108,7 @@ func (c *capacity) within(v *sched.View, st *sched.Stage, more int32) sched.Key 
 func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	k, queues := inQueue(&c.tree, v, st, k)
 	if order := c.orders.name(v.Queues[st.Job.Queue].Parent); order == "fair" || order == "drf" {
-		return queues + heldInWords(order, st, k)
+		return queues + heldForWeightInWords(order, st, k)
 	}
 	return queues + urgencyInWords(k)
 }

@@ -88,7 +88,7 @@ func (f *fair) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	if order == "fifo" {
 		return queues + urgencyInWords(k)
 	}
-	return queues + heldInWords(order, st, k)
+	return queues + heldForWeightInWords(order, st, k)
 }
 
 // entitled returns the key of queue q among its siblings, as FairSharePolicy compares them: queues below their minimum

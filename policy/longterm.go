@@ -199,7 +199,7 @@ func (l *longterm) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 	case order != "drf" && l.Jobs.every > 0:
 		return queues + "counted for " + work(k.Value) + " for its weight"
 	default:
-		return queues + heldInWords(order, st, k)
+		return queues + heldForWeightInWords(order, st, k)
 	}
 }
 

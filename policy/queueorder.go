@@ -23,8 +23,8 @@ func heldForWeight(t *tree, order string, st *sched.Stage) sched.Key {
 	return sched.Key{Value: float64(st.Job.Used[kindOf(st)]) / st.Job.Weight}
 }
 
-// heldInWords says a key of heldForWeight.
-func heldInWords(order string, st *sched.Stage, k sched.Key) string {
+// heldForWeightInWords says a key of heldForWeight.
+func heldForWeightInWords(order string, st *sched.Stage, k sched.Key) string {
 	if order == "drf" {
 		return shareInWords(k)
 	}

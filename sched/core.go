@@ -83,7 +83,6 @@ func (c *Core) Step(now Time, events []Event) []Action {
 }
 
 // A Breach is what Step panics with when its caller, the engine, breaks its contract: it says what the engine did.
-// View.Amount panics with a Breach, too, when it is asked about a shape that is forgotten.
 type Breach struct{ What string }
 
 // Error implements error.

@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// keepIdle is how many shapes that no stage uses are kept up to date, because the next job is likely to ask for one
-	// of them.
+	// keepIdle is how many shapes that no stage uses stay kept up to date when a stage ends, because the next job is
+	// likely to ask for one of them. Searches for other shapes may add more until the next stage ends or a sweep comes.
 	keepIdle = 32
-	// keepUnused is how many new vectors come at least between two sweeps.
-	keepUnused = 1024
+	// sweepAfter is how many new vectors come at least between two sweeps.
+	sweepAfter = 1024
 	// rowsOfVector is how many rows a sweep may look at for each vector that has come since the last one.
 	rowsOfVector = 8
 )
@@ -47,7 +47,7 @@ type part struct {
 // another vector, because the ID counts the vectors that had its row before. The count begins anew after 2,048 vectors
 // of a row, which takes as many sweeps.
 //
-// Beside the vectors in use, about keepUnused others are known at most, or one for each rowsOfVector rows if these are
+// Beside the vectors in use, about sweepAfter others are known at most, or one for each rowsOfVector rows if these are
 // more. What is kept by ShapeID.Row, here and in each Index, is bounded by that.
 type shapes struct {
 	view   *View
@@ -110,7 +110,7 @@ func (t *shapes) find(id ShapeID) *shape {
 // sweepIfDue sweeps if enough new vectors have come, or if forget says so; nil: it never does.
 func (t *shapes) sweepIfDue(stages *stageTable, attempts *attemptTable, forget func() bool) {
 	rows := len(stages.rows) + int(attempts.n) + len(t.list)
-	if t.fresh >= max(keepUnused, rows/rowsOfVector) || forget != nil && forget() {
+	if t.fresh >= max(sweepAfter, rows/rowsOfVector) || forget != nil && forget() {
 		t.sweep(stages, attempts)
 	}
 }

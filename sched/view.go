@@ -1,6 +1,9 @@
 package sched
 
-import "iter"
+import (
+	"fmt"
+	"iter"
+)
 
 // A View is the cluster as a policy may read it. All of it is lent for one call, and must not be changed.
 type View struct {
@@ -103,12 +106,12 @@ func (v *View) Twins(a *Attempt) int {
 	return n
 }
 
-// Amount returns the resources of a shape. It panics with a Breach if the core does not know the shape, because the
-// caller has kept its ID for longer than [View.Shape] says.
+// Amount returns the resources of a shape. It panics if the core does not know the shape, because the caller has kept
+// its ID for longer than [View.Shape] says. That is no Breach: mostly it is a policy that asks.
 func (v *View) Amount(s ShapeID) Resources {
 	known := v.cluster.ledger.shapes.find(s)
 	if known == nil {
-		breach("the amount of shape %d: %s", s, forgotten)
+		panic(fmt.Sprintf("sched: the amount of shape %d: %s", s, forgotten))
 	}
 	return known.amount
 }

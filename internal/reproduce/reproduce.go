@@ -66,8 +66,8 @@ func Names() []string { return slices.Sorted(maps.Keys(papers)) }
 
 // Find returns the paper of a name.
 func Find(name string) (*paper.Paper, error) {
-	if p, ok := All()[name]; ok {
-		return p, nil
+	if paperOf, ok := papers[name]; ok {
+		return paperOf(), nil
 	}
 	return nil, fmt.Errorf("no such paper: %q; there are %s", name, strings.Join(Names(), ", "))
 }

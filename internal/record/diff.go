@@ -147,7 +147,8 @@ func part(x, y *side) *Difference {
 	if x.step != nil && y.step != nil && x.step.Now == y.step.Now {
 		e, a := x.entry()
 		f, b := y.entry()
-		if e != nil && f != nil && reflect.DeepEqual(e, f) || a != nil && b != nil && *a == *b {
+		if e != nil && f != nil && reflect.DeepEqual(e, f) || a != nil && b != nil &&
+			sameActions(a, b, x.player.reader.Amount, y.player.reader.Amount) {
 			return nil
 		}
 	}

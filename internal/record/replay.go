@@ -207,14 +207,29 @@ func (p *replayer) difference(s *Step, actions []sched.Action) *Difference {
 	return nil
 }
 
-// same reports whether a recorded action is the one that was decided now. Of a shape its amount counts: the core of the
-// run may have had another ID for it.
+// same reports whether a recorded action is the one that was decided now.
 func (p *replayer) same(recorded, now *sched.Action) bool {
-	if now.Kind != sched.Launch && now.Kind != sched.Resize {
-		return *recorded == *now
+	return sameActions(recorded, now, p.reader.Amount, p.amount)
+}
+
+// amount returns the resources of a shape in an action that the core has decided in its last Step.
+func (p *replayer) amount(id sched.ShapeID) (sched.Resources, bool) { return p.core.Amount(id), true }
+
+// An amountsOf function returns what the shape of an action stands for; false where that is not known.
+type amountsOf func(sched.ShapeID) (sched.Resources, bool)
+
+// sameActions reports whether two actions of different cores are the same. Of a shape its amount counts: each core has
+// IDs of its own.
+func sameActions(a, b *sched.Action, amountOfA, amountOfB amountsOf) bool {
+	if a.Kind != sched.Launch && a.Kind != sched.Resize {
+		return *a == *b
 	}
-	a := *recorded
-	a.Shape = now.Shape
-	amount, said := p.reader.Amount(recorded.Shape)
-	return a == *now && said && amount == p.core.Amount(now.Shape)
+	x := *a
+	x.Shape = b.Shape
+	if x != *b {
+		return false
+	}
+	p, known := amountOfA(a.Shape)
+	q, alsoKnown := amountOfB(b.Shape)
+	return known && alsoKnown && p == q
 }

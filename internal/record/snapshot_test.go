@@ -391,8 +391,8 @@ func (h *held) Record(now sched.Time, _ []sched.Event, actions []sched.Action) {
 }
 
 // A core that forgets the shapes that are not used gives their rows to others. Its record says of each launch what it
-// holds, from the beginning and from snapshots, and it is replayed without a difference by a core that forgets none. A
-// reader remembers no more shapes than the core knew at once.
+// holds, from the beginning and from snapshots. It is replayed without a difference by a core that forgets none, and
+// does not differ from the record of such a core. A reader remembers no more shapes than the core knew at once.
 func TestRecordOfForgottenShapes(t *testing.T) {
 	again := 0
 	for seed := range uint64(8) {
@@ -426,6 +426,11 @@ func TestRecordOfForgottenShapes(t *testing.T) {
 		}
 		if got.text.String() != want.text.String() {
 			t.Errorf("seed %d: played, its launches hold\n%s\nwant\n%s", seed, got.text.String(), want.text.String())
+		}
+		plain := write(t, h, Options{}, func(w *Writer) { chaosRun(t, seed, w) })
+		d, err := Diff(reader(t, b), reader(t, plain))
+		if err != nil || d.Parts != nil || len(d.Headers) > 0 {
+			t.Errorf("seed %d: against a core that forgets no shape: %+v, %v, %v", seed, d.Headers, d.Parts, err)
 		}
 		policy := func() sched.Policy { return chaosConfig(seed).Policy }
 		if replayed, err := Replay(reader(t, b), 0, deciders(policy)); err != nil || replayed.Differs != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -275,5 +276,33 @@ func TestReaderRefuses(t *testing.T) {
 	w := coder{}
 	if w.places(&[]sched.NodeID{3, -1}); w.err == nil {
 		t.Error("a place on node -1 is written")
+	}
+}
+
+// An earlier version of sim wrote that -1 tasks wait where a done task had an attempt left. That is read as zero.
+func TestPendingBelowZeroIsRead(t *testing.T) {
+	node := sched.Event{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Capacity: slots(1, 0)}}
+	job := sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: mapReduce(0, 2, sec, 0, 0)}
+	asks := func(pending int32) []sched.Event {
+		return []sched.Event{{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Pending: pending}}}
+	}
+	b := recorded(t, Options{}, func(w *Writer) {
+		w.Attach(&sched.New(sched.Config{}).View)
+		w.Record(0, []sched.Event{node, job}, nil)
+		w.Record(sec, asks(-1), nil)
+		w.Record(2*sec, asks(1), nil)
+	})
+	var got []int32
+	p := play(reader(t, b))
+	for s, err := range p.steps() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body, ok := s.Events[0].Body.(*sched.Asks); ok {
+			got = append(got, body.Pending, p.core.Job(1).Stages[0].Pending)
+		}
+	}
+	if want := []int32{0, 0, 1, 1}; !slices.Equal(got, want) {
+		t.Errorf("read, and then waiting: %v, want %v", got, want)
 	}
 }

@@ -45,7 +45,7 @@ func (r *restorer) all() {
 	for _, k := range s.Kinds {
 		r.require(k < NumResources, "there is no such kind of resource")
 	}
-	r.require(len(s.Shapes) <= 1<<shapeBits, "there are too many shapes")
+	r.require(len(s.Shapes) <= MaxShapes, "there are too many shapes")
 	r.require(c.ledger.shapes.restore(s.Shapes), "a shape stands twice")
 	r.nodes()
 	r.queues()

@@ -85,7 +85,7 @@ func (t *shapes) row() *shape {
 		s.id, s.free = (s.id+1<<shapeBits)&math.MaxInt32, false
 		return s
 	}
-	if len(t.list) == 1<<shapeBits {
+	if len(t.list) == MaxShapes {
 		breach("tasks ask for more than %d different vectors of resources at once", len(t.list))
 	}
 	s := &shape{id: ShapeID(len(t.list))}
@@ -140,6 +140,15 @@ func (t *shapes) sweep(stages *stageTable, attempts *attemptTable) {
 		s.marked = false
 	}
 	t.active = slices.DeleteFunc(t.active, func(s *shape) bool { return s.free })
+}
+
+// used returns the rows up to the last that is not free. Without the others, new vectors get the same rows.
+func (t *shapes) used() []*shape {
+	n := len(t.list)
+	for t.list[n-1].free {
+		n--
+	}
+	return t.list[:n]
 }
 
 // restore takes over vectors by row, as State.Shapes has them, into a table that has the empty vector only. It returns

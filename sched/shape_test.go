@@ -309,3 +309,39 @@ func TestForgettingChangesNothing(t *testing.T) {
 		t.Errorf("%d actions have a shape in a row that another had before, want many", again)
 	}
 }
+
+// A state ends with the last row of a shape that is in use. A core that is restored from it gives new vectors the same
+// rows as the one that the state was taken from.
+func TestStateLeavesOutFreeRowsAtTheEnd(t *testing.T) {
+	forget := false
+	c := New(Config{Policy: &inOrder{}, Forget: func() bool { return forget }})
+	amount := func(i int) Resources { return Resources{Memory: int64(i)} }
+	job := func(id JobID, memory int) []Event {
+		spec := &JobSpec{Stages: []StageSpec{{PerTask: amount(memory), Tasks: 1}}}
+		return []Event{{Kind: JobSubmitted, Job: id, Body: spec}}
+	}
+	c.Step(0, job(1, 1))
+	for i := range 9 {
+		c.Shape(amount(i + 1))
+	}
+	c.Step(0, job(2, 4))
+	if got := len(StateOf(&c.View).Shapes); got != 10 {
+		t.Fatalf("before shapes are forgotten, the state has %d rows of them, want 10", got)
+	}
+	forget = true
+	c.Step(0, nil)
+	s := StateOf(&c.View)
+	if want := []Resources{{}, amount(1), {}, {}, amount(4)}; !slices.Equal(s.Shapes, want) {
+		t.Fatalf("the state has the shapes %v, want %v", s.Shapes, want)
+	}
+	other, err := Restore(restoredConfig(), copyOf(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		got, want := other.Shape(amount(100+i)).Row(), c.Shape(amount(100+i)).Row()
+		if got != want {
+			t.Errorf("new vector %d has row %d after Restore, want %d", i, got, want)
+		}
+	}
+}

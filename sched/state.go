@@ -12,7 +12,7 @@ import (
 type State struct {
 	Now           Time
 	Kinds         []ResourceKind // that some node has had
-	Shapes        []Resources    // by ShapeID.Row; the empty vector, but for the first: the row is free
+	Shapes        []Resources    // by ShapeID.Row, the last in use; an empty vector after the first: the row is free
 	Classes       []string       // names, by ClassID from 1
 	Nodes         []SavedNode    // by NodeID from 1
 	Queues        []SavedQueue   // by QueueID
@@ -142,7 +142,7 @@ func StateOf(v *View) *State {
 		Newest: c.jobs.newest, Serial: c.attempts.serial, Started: c.started,
 		Wake: c.plan.out.wake, Told: c.plan.out.told,
 	}
-	for _, sh := range c.ledger.shapes.list {
+	for _, sh := range c.ledger.shapes.used() {
 		s.Shapes = append(s.Shapes, sh.amount)
 	}
 	for _, k := range v.Classes {

@@ -35,6 +35,9 @@ func (id AttemptID) Row() int32 { return int32(id & (1<<rowBits - 1)) }
 // count the vectors that had the row before. Of 2,048 vectors of a row, each has another ID.
 const shapeBits = 20
 
+// MaxShapes is how many vectors of resources a core knows at most at once, and so how many rows State.Shapes has.
+const MaxShapes = 1 << shapeBits
+
 // Row returns where the vector is kept, from 0. Rows are dense, and no two vectors have the same one at once: a vector
 // gets the row of one that was forgotten. So a row is a small number that stands for the shape of stages and attempts.
 func (id ShapeID) Row() int32 { return int32(id & (1<<shapeBits - 1)) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -361,6 +362,20 @@ func TestStateIsCoded(t *testing.T) {
 		if a, b := g.Field(i).Interface(), w.Field(i).Interface(); !reflect.DeepEqual(a, b) {
 			t.Errorf("%s: read %+v, want %+v", w.Type().Field(i).Name, a, b)
 		}
+	}
+}
+
+// A state with more shapes than 65,536, which a snapshot could not have before, is written and read.
+func TestStateOfManyShapesIsCoded(t *testing.T) {
+	want, got := &sched.State{}, &sched.State{}
+	for i := range int64(1<<16 + 2) {
+		want.Shapes = append(want.Shapes, sched.Resources{sched.Memory: i})
+	}
+	c := &coder{}
+	state(c, want)
+	read := &coder{b: c.b, reading: true}
+	if state(read, got); c.err != nil || read.err != nil || !slices.Equal(got.Shapes, want.Shapes) {
+		t.Errorf("%v, %v, %d shapes of %d", c.err, read.err, len(got.Shapes), len(want.Shapes))
 	}
 }
 

@@ -14,7 +14,7 @@ func state(c *coder, s *sched.State) {
 			c.fail(fmt.Errorf("there is no resource %d", *k))
 		}
 	})
-	atMost(c, 1<<16, &s.Shapes, c.resources)
+	atMost(c, sched.MaxShapes, &s.Shapes, c.resources)
 	list(c, &s.Classes, c.string)
 	atMost(c, 1<<18, &s.Nodes, func(n *sched.SavedNode) { savedNode(c, n) })
 	changes := int64(s.QueueChanges)

@@ -139,7 +139,8 @@ func (s *side) describe() string {
 	if e != nil {
 		return fmt.Sprintf("%v: %s", s.step.Now, describeEvent(&s.player.core.View, s.step, e))
 	}
-	return fmt.Sprintf("%v: %s", s.step.Now, describeAction(&s.player.core.View, s.step, a))
+	is := describeAction(&s.player.core.View, s.step, a, s.player.reader.Amount)
+	return fmt.Sprintf("%v: %s", s.step.Now, is)
 }
 
 // part returns the difference between where two sides stand; nil: none.

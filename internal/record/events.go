@@ -46,7 +46,7 @@ func Events(out io.Writer, r *Reader, o EventOptions) error {
 		return err
 	}
 	w := bufio.NewWriter(out)
-	l := line{view: &p.core.View, json: o.JSON}
+	l := line{view: &p.core.View, amount: r.Amount, json: o.JSON}
 	for s, err := range p.steps() {
 		if err != nil {
 			w.Flush()
@@ -89,12 +89,14 @@ func playBefore(r *Reader, at sched.Time) (*player, error) {
 
 // A line describes an event or an action in fields, as text or as JSON.
 type line struct {
-	view *sched.View
-	json bool
-	b    []byte
-	kind string
-	job  sched.JobID
-	node sched.NodeID
+	view    *sched.View
+	amount  amountsOf // of the shapes of actions
+	amounts bool      // launches have theirs, as resizes always have
+	json    bool
+	b       []byte
+	kind    string
+	job     sched.JobID
+	node    sched.NodeID
 }
 
 func (l *line) writeIf(w *bufio.Writer, o *EventOptions) {
@@ -307,6 +309,13 @@ func (l *line) ofAttempt(e *sched.Event) {
 	}
 }
 
+// holds adds what the shape of an action stands for, if that is known.
+func (l *line) holds(id sched.ShapeID) {
+	if amount, known := l.amount(id); known {
+		l.resources("holds", amount)
+	}
+}
+
 // action makes the line of an action.
 func (l *line) action(s *Step, a *sched.Action) {
 	l.begin(s, "action", a.Kind.String())
@@ -316,13 +325,16 @@ func (l *line) action(s *Step, a *sched.Action) {
 		l.number("task", int64(a.Task))
 		l.onNode(a.Node)
 		l.number("attempt", int64(a.Attempt.Serial()))
+		if l.amounts {
+			l.holds(a.Shape)
+		}
 	case sched.Kill, sched.Suspend, sched.Resume, sched.Resize:
 		l.attempt(a.Attempt)
 		if a.Kind == sched.Kill && a.At > 0 {
 			l.seconds("grace_s", a.At)
 		}
 		if a.Kind == sched.Resize {
-			l.number("shape", int64(a.Shape))
+			l.holds(a.Shape)
 		}
 	case sched.Reserve:
 		l.onNode(a.Node)
@@ -343,9 +355,9 @@ func describeEvent(v *sched.View, s *Step, e *sched.Event) string {
 	return l.withoutInstant()
 }
 
-// describeAction says what an action is.
-func describeAction(v *sched.View, s *Step, a *sched.Action) string {
-	l := line{view: v}
+// describeAction says what an action is. Two actions that differ only in the amount of their shapes read differently.
+func describeAction(v *sched.View, s *Step, a *sched.Action, amount amountsOf) string {
+	l := line{view: v, amount: amount, amounts: true}
 	l.action(s, a)
 	return l.withoutInstant()
 }

@@ -116,7 +116,8 @@ func (p *player) Decide(plan *sched.Plan) {
 		a := &p.now.Actions[i]
 		if err := p.do(plan, a); err != nil && p.lost == nil {
 			p.lost = fmt.Errorf("play %s: step %d at %v, entry %d: %w: %s: %v", p.reader.name, p.now.Number, p.now.Now,
-				p.now.Entry+int64(len(p.now.Events)+i), ErrDamaged, describeAction(plan.View, p.now, a), err)
+				p.now.Entry+int64(len(p.now.Events)+i), ErrDamaged,
+				describeAction(plan.View, p.now, a, p.reader.Amount), err)
 		}
 	}
 }

@@ -197,10 +197,10 @@ func (p *replayer) difference(s *Step, actions []sched.Action) *Difference {
 		}
 		d := &Difference{Step: s.Number, Entry: s.Entry + int64(len(s.Events)+i), At: s.Now}
 		if i < len(s.Actions) {
-			d.A = describeAction(&p.core.View, s, &s.Actions[i])
+			d.A = describeAction(&p.core.View, s, &s.Actions[i], p.reader.Amount)
 		}
 		if i < len(actions) {
-			d.B = describeAction(&p.core.View, s, &actions[i])
+			d.B = describeAction(&p.core.View, s, &actions[i], p.amount)
 		}
 		return d
 	}

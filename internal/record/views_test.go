@@ -303,6 +303,67 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// Launches and resizes that differ only in what their attempts hold read differently, and a line about a resize has the
+// amount, not the number of its shape.
+func TestAmountsOfActions(t *testing.T) {
+	node := sched.Resources{sched.Memory: 9, sched.VCores: 2}
+	first := func(memory, then int64) sched.Policy {
+		amount := func(p *sched.Plan, memory int64) sched.ShapeID {
+			return p.Shape(sched.Resources{sched.Memory: memory, sched.VCores: 1})
+		}
+		return policyFunc(func(p *sched.Plan) {
+			st := p.Job(1).Stages[0]
+			p.LaunchAs(st, p.Node(1), sched.As{Shape: amount(p, memory)})
+			for a := range p.Attempts(st) {
+				p.Resize(a, amount(p, then))
+			}
+		})
+	}
+	run := func(memory, then int64) []byte {
+		config := sched.Config{Policy: first(memory, then), Can: allPowers}
+		return recordedWith(t, Header{Core: CoreConfigOf(config)}, func(w *Writer) {
+			config.Recorder = w
+			core := sched.New(config)
+			job := mapReduce(0, 1, sec, 0, 0)
+			job.Stages[0].PerTask = sched.Resources{sched.Memory: 1}
+			core.Step(0, []sched.Event{
+				{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Class: "c", Rack: 1, Capacity: node}},
+				{Kind: sched.JobSubmitted, Job: 1, Body: job},
+			})
+		})
+	}
+	launch := "action launch job=1 stage=0 of=map task=1 node=1 attempt=1 holds="
+	resize := "action resize job=1 stage=0 of=map task=1 node=1 attempt=1 holds="
+	for _, c := range []struct {
+		memory, then int64
+		a, b         string
+	}{
+		{3, 5, launch + "memory:2,vcores:1", launch + "memory:3,vcores:1"},
+		{2, 4, resize + "memory:5,vcores:1", resize + "memory:4,vcores:1"},
+	} {
+		a, b := run(2, 5), run(c.memory, c.then)
+		d, err := Diff(reader(t, a), reader(t, b))
+		if err != nil || d.Parts == nil || d.Parts.A != "0s: "+c.a || d.Parts.B != "0s: "+c.b {
+			t.Errorf("diff: %+v, %v, want %s, against %s", d.Parts, err, c.a, c.b)
+		}
+		replayed, err := Replay(reader(t, a), 0, deciders(func() sched.Policy { return first(c.memory, c.then) }))
+		if err != nil || replayed.Differs == nil || replayed.Differs.A != c.a || replayed.Differs.B != c.b {
+			t.Errorf("replay: %+v, %v, want %s, against %s", replayed, err, c.a, c.b)
+		}
+	}
+	for doc, want := range map[bool]string{
+		false: "0 " + resize + "memory:5,vcores:1\n",
+		true: `{"at_s":0,"step":1,"is":"action","kind":"resize","job":1,"stage":0,"of":"map","task":1,"node":1,` +
+			`"attempt":1,"holds":{"memory":5,"vcores":1}}` + "\n",
+	} {
+		var out bytes.Buffer
+		err := Events(&out, reader(t, run(2, 5)), EventOptions{Kinds: []string{"resize"}, JSON: doc})
+		if err != nil || out.String() != want {
+			t.Errorf("event: %s, %v, want %s", out.String(), err, want)
+		}
+	}
+}
+
 func TestPastJobs(t *testing.T) {
 	b := recorded(t, Options{}, func(w *Writer) { mrorder41(sched.Config{}, w).run() })
 	var got []workload.Past

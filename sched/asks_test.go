@@ -42,7 +42,10 @@ func TestAsksAreChecked(t *testing.T) {
 		{"stage 65535: must be from 0 to 65534", Asks{Stage: 1<<16 - 1, Spec: spec(Map, 1)}},
 		{"stage 3: the job has 2, and 2 makes a new one", Asks{Stage: 3, Spec: spec(Map, 1)}},
 		{"stage 2: a new one needs its spec", Asks{Stage: 2}},
-		{"pending: -1, must not be negative", Asks{Pending: -1}},
+		{"", Asks{Pending: AskAll}},
+		{"pending: -1, must not be negative", Asks{Stage: 1, Pending: AskAll}},
+		{"pending: -1, must not be negative", Asks{Stage: 2, Spec: spec(Map, 1), Pending: AskAll}},
+		{"pending: -2, must not be negative", Asks{Pending: -2}},
 		{"pending: 3, must be at most the tasks that neither run nor are done, 2", Asks{Pending: 3}},
 		{"pending: 2, must be at most the tasks that neither run nor are done, 1",
 			Asks{Stage: 2, Spec: spec(Map, 1), Pending: 2}},
@@ -194,6 +197,61 @@ func TestAskedFor(t *testing.T) {
 	c.Step(3*sec, ends)
 	if root := c.Queues[0]; root.Masters != (Resources{}) || root.Used != (Resources{}) {
 		t.Errorf("masters hold %v of %v when nothing is left", root.Masters, root.Used)
+	}
+}
+
+// AskAll asks for the tasks that may be started when the ends and the losses of the Step are applied. Of six maps, 1
+// and 2 run on node 1, and 3 on node 2 with a second attempt on node 3; 4 to 6 were never started. Map 3 is done, and
+// its second attempt leaves, when node 1 is lost.
+func TestAskAll(t *testing.T) {
+	var decide func(*Plan)
+	c := New(Config{Can: CanNameTasks | CanKill, Policy: policyFunc(func(p *Plan) { decide(p) })})
+	maps := func() *Stage { return c.Stage(StageID{1, 0}) }
+	attempt := func(task int32) (found *Attempt) { // the eldest
+		for a := range c.Attempts(maps()) {
+			if a.Task == task {
+				found = a
+			}
+		}
+		return found
+	}
+	decide = func(p *Plan) {
+		for _, n := range []NodeID{1, 1, 2} {
+			p.Launch(maps(), p.Node(n))
+		}
+		if !p.Speculate(attempt(3), p.Node(3), 0) {
+			t.Fatal("no second attempt")
+		}
+	}
+	all, more := &Asks{Pending: AskAll}, &Asks{Pending: AskAll}
+	ask := Event{Kind: AsksChanged, Job: 1, Body: all}
+	join := func(n NodeID) Event { return Event{Kind: NodeJoined, Node: n, Body: &NodeSpec{Capacity: slots(2, 0)}} }
+	c.Step(0, []Event{join(1), join(2), join(3), {Kind: JobSubmitted, Job: 1, Body: &JobSpec{Stages: []StageSpec{
+		{Kind: Map, Tasks: 6, PerTask: slots(1, 0), MaxAttempts: 4}}}}})
+	decide = func(*Plan) {}
+	c.Step(sec, []Event{{Kind: AttemptDone, Attempt: attempt(3).ID}})
+	if attempt(3) == nil || attempt(3).State != Leaving {
+		t.Fatal("the second attempt does not leave")
+	}
+	c.Step(2*sec, []Event{ask})
+	if all.Pending != 3 || maps().Pending != 3 {
+		t.Errorf("asks for %d, and %d wait; want 3", all.Pending, maps().Pending)
+	}
+	ask.Body = more
+	c.Step(3*sec, []Event{ask, {Kind: NodeLost, Node: 1}})
+	if more.Pending != 5 || maps().Pending != 5 {
+		t.Errorf("asks for %d, and %d wait; want 5 when node 1 is lost", more.Pending, maps().Pending)
+	}
+	c.Step(4*sec, []Event{{Kind: AttemptDone, Attempt: attempt(3).ID, Outcome: Killed}})
+	if maps().Pending != 5 {
+		t.Errorf("%d wait, want 5 when the second attempt has ended", maps().Pending)
+	}
+	for range 2 { // in the Step in which the job ends, and in the next one
+		last := &Asks{Pending: AskAll}
+		ask.Body = last
+		if c.Step(c.Now+sec, []Event{{Kind: JobEnded, Job: 1}, ask}); last.Pending != 0 {
+			t.Errorf("a job that has ended asks for %d, want 0", last.Pending)
+		}
 	}
 }
 

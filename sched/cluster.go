@@ -150,8 +150,10 @@ func (c *cluster) apply(e *Event) {
 			c.endJob(j)
 		}
 	case AsksChanged:
-		if j := c.view.Job(e.Job); j != nil && !j.Ended {
-			c.asksChanged(j, e.Body.(*Asks))
+		j, asks := c.view.Job(e.Job), e.Body.(*Asks)
+		asks.countAll(j)
+		if j != nil && !j.Ended {
+			c.asksChanged(j, asks)
 		}
 	case SpecChanged:
 		if q, ok := e.Body.(*Queues); ok {

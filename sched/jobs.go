@@ -54,6 +54,19 @@ func (c *cluster) addStage(j *Job, spec *StageSpec) *Stage {
 	return st
 }
 
+// countAll sets Asks.Pending, where it is AskAll, to how many tasks of the stage may be started, or to zero if the job
+// has ended. It leaves AskAll for a stage that is not there, or whose number of tasks is not known, to be refused.
+func (a *Asks) countAll(j *Job) {
+	switch {
+	case a.Pending != AskAll:
+	case j == nil || j.Ended:
+		a.Pending = 0
+	case a.Stage >= 0 && int(a.Stage) < len(j.Stages) && j.Stages[a.Stage].Total >= 0:
+		st := j.Stages[a.Stage]
+		a.Pending = st.tasks.startable(st)
+	}
+}
+
 // asksChanged adds a stage, or replaces how many tasks of a stage wait, and where they would run.
 func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	if err := asks.validateFor(j); err != nil {

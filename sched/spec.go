@@ -137,11 +137,16 @@ type Share struct {
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
 	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now (Kind and Tasks stay), or nil
-	Pending int32      // where the spec says the number of tasks, at most those that neither run nor are done
+	Pending int32      // if the spec says the number of tasks: AskAll, or at most those that neither run nor are done
 	Near    []Near     // nodes with input of pending tasks by ID, then racks by ID; nil: all nodes are alike
 	Only    []NodeID   // the only nodes to use, sorted; nil: all. With Near, these only as far as Near goes
 	Banned  []NodeID   // nodes not to use for the whole job, sorted; the core keeps the list: it must not change
 }
+
+// AskAll as Asks.Pending asks for all tasks of a stage that neither run nor are done when the other events of the Step
+// are applied. The stage is there already and has a known number of tasks. The core sets Pending to the number, so that
+// policies and records see it: to zero when the job has ended.
+const AskAll = -1
 
 // A Near says how many waiting tasks of a stage have their input on a node, or in a rack. A task counts at each node
 // and rack that has a copy.

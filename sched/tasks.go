@@ -32,7 +32,8 @@ func (t *taskSet) mark(st *Stage, task int32) {
 }
 
 // startable returns how many tasks of st may be taken, whether they wait or not: those that must run again, and those
-// never started. O(tasks of st ÷ 64).
+// never started. A task whose attempts are all asked to end is not one of them until the core knows the end. O(tasks of
+// st ÷ 64).
 func (t *taskSet) startable(st *Stage) int32 {
 	first := t.next + 1
 	n := int32(len(t.again)) + st.Total - t.next

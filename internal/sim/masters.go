@@ -64,47 +64,15 @@ func (m *masters) due(r *attempt) {
 	j.orphan = false
 	for i, st := range row.Stages {
 		if st.Spec.Asked {
-			m.evs = append(m.evs, asks(j.id, i, uncounted))
+			m.evs = append(m.evs, asks(j.id, i, sched.AskAll))
 		}
 	}
 	m.dismiss(row)
 }
 
-// uncounted is Asks.Pending of a master that has started, until count sets it before the Step.
-const uncounted = -1
-
-// count sets, before a Step, how many tasks the masters ask for that have started: the tasks that are not done and have
-// no attempt. An attempt that ends without success in this Step does not count, since the core applies ends first. An
-// attempt that was killed and whose node has not reported that yet counts: the core lets its task wait again when it
-// learns of the end.
-func (m *masters) count() {
-	var ends map[sched.AttemptID]bool // attempts that end in the Step without success
-	for i := range m.evs {
-		ev := &m.evs[i]
-		if ev.Kind != sched.AsksChanged || ev.Body.(*sched.Asks).Pending != uncounted {
-			continue
-		}
-		if ends == nil {
-			ends = map[sched.AttemptID]bool{}
-			for _, ev := range m.evs {
-				if ev.Kind == sched.AttemptDone && ev.Outcome != sched.OK {
-					ends[ev.Attempt] = true
-				}
-			}
-		}
-		body := ev.Body.(*sched.Asks)
-		st := m.tasks.view.Job(ev.Job).Stages[body.Stage]
-		tried := map[int32]bool{} // tasks with an attempt
-		for a := range m.tasks.view.Attempts(st) {
-			if !ends[a.ID] {
-				tried[a.Task] = true
-			}
-		}
-		body.Pending = max(0, st.Total-st.Done-int32(len(tried))) // a done task may have an attempt left
-	}
-}
-
-// asks returns the event by which a job asks for as many tasks of a stage as pending says.
+// asks returns the event by which a job asks for as many tasks of a stage as pending says. A master that has started
+// asks for sched.AskAll, since only the core knows which tasks are lost in the same Step. A task whose attempt was
+// killed, and whose node has not reported that yet, waits when the core learns of the end.
 func asks(job sched.JobID, stage int, pending int32) sched.Event {
 	return sched.Event{Kind: sched.AsksChanged, Job: job, Body: &sched.Asks{Stage: int32(stage), Pending: pending}}
 }

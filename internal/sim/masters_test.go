@@ -148,7 +148,7 @@ func TestMasterLost(t *testing.T) {
 }
 
 // A master asks at the very instant at which a node tells that it has killed tasks of the one before: those tasks are
-// asked for too. Nodes 1 to 3 report at 0, 6 and 3 s past each multiple of 9 s, and masters start in 6 s. The first one
+// asked for too. Nodes 1 to 3 report at 0, 3 and 6 s past each multiple of 9 s, and masters start in 6 s. The first one
 // runs on node 1, with two maps, and is lost with it at 13. Node 3 reports at 15 and gets the next one, which asks at
 // 21: then node 2 reports the end of its four maps.
 func TestMasterAsksWhileEndsAreTold(t *testing.T) {
@@ -158,18 +158,67 @@ func TestMasterAsksWhileEndsAreTold(t *testing.T) {
 	jobs := workload.Master{Size: memory(1536), Start: 6 * sec}.AddTo(source(spec), c)
 	l, _ := simulate(t, Config{Cluster: c, Jobs: jobs,
 		Script: []Incident{{At: 13 * sec, Node: 1}}, Costs: Costs{Reporting: Reporting{Heartbeat: 9 * sec}}})
-	var asked []int32
-	for _, ev := range l.events {
-		if ev.Kind == sched.AsksChanged {
-			asked = append(asked, ev.Body.(*sched.Asks).Pending)
-		}
-	}
-	if want := []int32{10, 0, 10}; !slices.Equal(asked, want) {
-		t.Errorf("asks %v, want %v", asked, want)
+	if got, want := l.pendingAsked(0), []int32{10, 0, 10}; !slices.Equal(got, want) {
+		t.Errorf("asks %v, want %v", got, want)
 	}
 	if n := len(l.ends(sched.OK)); n != 11 {
 		t.Errorf("%d attempts succeed, want the ten maps and a master", n)
 	}
+}
+
+// pendingAsked returns what the events of a log ask for of a stage.
+func (l *log) pendingAsked(stage int32) (pending []int32) {
+	for _, ev := range l.events {
+		if ev.Kind != sched.AsksChanged {
+			continue
+		}
+		if asks := ev.Body.(*sched.Asks); asks.Stage == stage {
+			pending = append(pending, asks.Pending)
+		}
+	}
+	return pending
+}
+
+// A master asks while the second attempt of a task that is done has been killed and its node has not said so. Nodes 1
+// to 4 report at 0, 10, 20 and 30 s past each multiple of 40 s. The first master runs on node 1 and is lost at 53. Maps
+// 1 and 2 run on node 2 (10-35, told at 50), 3 and 4 on node 3 (20-45, told at 60), 5 and the second attempt of 1 on
+// node 4 from 30, 6 and 7 on node 2 from 50. The second attempt of map 1 is killed at 50, maps 5 to 7 at 53. Node 3
+// gets the next master at 60, which asks at 65 for maps 8 and 9. Maps 5 to 7 wait when nodes 4 and 2 tell their ends.
+func TestMasterAsksWhileASecondAttemptLeaves(t *testing.T) {
+	c := slotCluster(4, 1, memory(2048))
+	l, _ := simulate(t, Config{Cluster: c, Jobs: withMasters(false, c, mr{maps: 9, mapTime: 25 * sec}),
+		Script: []Incident{{At: 53 * sec, Node: 1}}, Costs: Costs{Reporting: Reporting{Heartbeat: 40 * sec}},
+		Core: sched.Config{Policy: at(map[sched.Time]func(*sched.Plan){
+			30 * sec: func(p *sched.Plan) {
+				for a := range p.Attempts(p.Job(1).Stages[0]) {
+					if a.Task == 1 && !p.Speculate(a, p.Node(4), 0) {
+						t.Error("no second attempt")
+					}
+				}
+			},
+		})}})
+	wantTimes(t, "killed", l.ends(sched.Killed), 70*sec, 70*sec, 90*sec, 90*sec)
+	if got, want := l.pendingAsked(0), []int32{9, 0, 2}; !slices.Equal(got, want) {
+		t.Errorf("asks %v, want %v", got, want)
+	}
+	if n := len(l.ends(sched.OK)); n != 10 {
+		t.Errorf("%d attempts succeed, want the nine maps and a master", n)
+	}
+}
+
+// A master asks at the very instant at which a node with outputs of its job is lost: those maps are asked for too. Maps
+// 1 and 2 run on node 1 beside the master, 3 to 6 on node 2, 7 to 10 on node 3, all 5-15. Node 1 is lost at 18 with the
+// master, two outputs and a reduce. The next master starts on node 2 (18-23), and at 23 node 3 is lost with four
+// outputs. Six maps run again on node 2, two at a time: 23-33, 33-43 and 43-53, and the reduce 53-60.
+func TestMasterAsksWhileANodeIsLost(t *testing.T) {
+	c := slotCluster(3, 1, memory(4096))
+	l, _ := simulate(t, Config{Cluster: c,
+		Jobs:   withMasters(false, c, mr{maps: 10, mapTime: 10 * sec, reduces: 1, redTime: 7 * sec, part: 1}),
+		Script: []Incident{{At: 18 * sec, Node: 1}, {At: 23 * sec, Node: 3}}})
+	if got, want := l.pendingAsked(0), []int32{10, 0, 6}; !slices.Equal(got, want) {
+		t.Errorf("asks %v, want %v", got, want)
+	}
+	wantEnds(t, l, 0, 60*sec)
 }
 
 // A master that the policy ends takes the running tasks of its job with it. Two of six maps are done at 15 s, two run

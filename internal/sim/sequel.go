@@ -17,8 +17,7 @@ type sequel struct {
 	rows    []*sched.Job // jobs with attempts that end in this Step
 }
 
-// before runs before a Step. It notes the jobs whose attempts end in the Step, takes back the asks of orphans, and
-// counts the tasks for which masters ask that have started.
+// before runs before a Step. It notes the jobs whose attempts end in the Step, and takes back the asks of orphans.
 func (s *sequel) before() {
 	if slices.ContainsFunc(s.evs, func(ev sched.Event) bool { return ev.Kind == sched.NodeLost }) {
 		s.masters.lookAll()
@@ -34,7 +33,6 @@ func (s *sequel) before() {
 		}
 	}
 	s.masters.hush()
-	s.masters.count()
 }
 
 // after runs after a Step. It ends masters whose jobs are done, and starts the next rounds.

@@ -215,7 +215,10 @@ func TestNodesBeatWhileNothingIsStored(t *testing.T) {
 	at := int32(-1) // the answer to the node that was the last when its ApplicationMaster had ended
 	c.until("the node is answered twice after its ApplicationMaster has ended", func() (answered bool) {
 		c.look(func(m *manager) {
-			last := m.nodes.byID[n.ID()].last.ResponseID
+			last := int32(0)
+			if r := m.nodes.byID[n.ID()].last; r != nil { // nil: the node has not beaten yet
+				last = r.ResponseID
+			}
 			switch ended := m.apps.byID[id].attempts[0].ended(); {
 			case ended && at < 0:
 				at = last

@@ -632,7 +632,10 @@ func TestKeysRoll(t *testing.T) {
 		seen := int32(-1) // the reply to the node that was the last when the keys were offered
 		c.until("new keys are offered", func() (offered bool) {
 			c.look(func(m *manager) {
-				offered, seen = m.keys.container.Offered().ID == key, m.nodes.byID[n.ID()].last.ResponseID
+				last := m.nodes.byID[n.ID()].last // nil: all tasks have started before the node beat once
+				if offered = last != nil && m.keys.container.Offered().ID == key; offered {
+					seen = last.ResponseID
+				}
 			})
 			return offered
 		})

@@ -157,14 +157,14 @@ func (w *Writer) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 
 // shape says what a shape stands for, unless the record says so already.
 func (w *Writer) shape(id sched.ShapeID) {
-	s := namedShape{id, w.view.Amount(id)}
-	if s == w.shaped {
+	amount := w.view.Amount(id)
+	if id == w.shaped.id && amount == w.shaped.amount {
 		return
 	}
-	w.shaped = s
-	if said, ok := w.memory.shapes[id.Row()]; !ok || said != s {
+	w.shaped = namedShape{id, amount}
+	if said, ok := w.memory.shapes[id.Row()]; !ok || said != w.shaped {
 		w.memory.tags = append(w.memory.tags, tagShape)
-		w.memory.shape(&s)
+		w.memory.shape(&w.shaped)
 	}
 }
 

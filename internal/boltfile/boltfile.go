@@ -17,7 +17,8 @@ import (
 var ErrPages = errors.New("pages are missing or damaged")
 
 // Open opens the file at path to be read and written, and makes the file if there is none. It waits for another process
-// that uses the file for as long as patience. The errors are those of bolt.Open, and ErrPages.
+// that uses the file for as long as patience, and once more if yet another one comes between its two looks at the file.
+// The errors are those of bolt.Open, and ErrPages.
 func Open(path string, perm fs.FileMode, patience time.Duration) (db *bolt.DB, err error) {
 	if err := whole(path, patience); err != nil {
 		return nil, err

@@ -1,5 +1,7 @@
 package sched
 
+import "cmp"
+
 // A JobSpec is a user's description of a job. After the submission only SpecChanged changes it: the event replaces the
 // queue, the weight, the priority, the deadline, the allocation, the goal, the profile and the delays.
 type JobSpec struct {
@@ -132,8 +134,8 @@ type Share struct {
 	Part   float64   // of the parent queue's own minimum or maximum; in [0, 1]; zero: not configured
 }
 
-// Asks say how many containers of one kind an application wants now: absolute numbers, not differences. For a new stage
-// whose spec says the number of tasks, Pending must be that number.
+// Asks say how many containers of one kind an application wants now: absolute numbers, not differences. Where the spec
+// of a stage says the number of tasks, fewer may be asked for now, and the rest later.
 type Asks struct {
 	Stage   int32      // index of the stage; one more than the last makes a new one
 	Spec    *StageSpec // of a new stage, or of one whose tasks ask for something else now (Kind and Tasks stay), or nil
@@ -154,6 +156,15 @@ type Near struct {
 	Node  NodeID // zero: the tasks are near Rack
 	Rack  RackID
 	Tasks int32
+}
+
+// Compare returns a negative number if n comes before m, and a positive one if m comes first: nodes by ID, and after them
+// racks by ID.
+func (n Near) Compare(m Near) int {
+	if n.Node == 0 || m.Node == 0 {
+		return cmp.Or(cmp.Compare(m.Node, n.Node), cmp.Compare(n.Rack, m.Rack))
+	}
+	return cmp.Compare(n.Node, m.Node)
 }
 
 // Found describes an attempt that an engine finds running after a restart: its stage, and for how long it has run.

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -43,6 +44,14 @@ func (a *Asks) Validate() error {
 		if near.Node < 0 {
 			return fmt.Errorf("near node %d: must be a node, or 0 for a rack", near.Node)
 		}
+	}
+	switch { // they are searched by bisection
+	case !slices.IsSortedFunc(a.Near, Near.Compare):
+		return errors.New("near: must be in order, nodes by ID, then racks by ID")
+	case !slices.IsSorted(a.Only):
+		return errors.New("only: must be in order of the nodes' IDs")
+	case !slices.IsSorted(a.Banned):
+		return errors.New("banned: must be in order of the nodes' IDs")
 	}
 	if a.Spec != nil {
 		return a.Spec.Validate(a.Stage)

@@ -1,7 +1,6 @@
 package yarn
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -337,12 +336,7 @@ func (g *group) near(nodes *nodeTable) (list []sched.Near) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b sched.Near) int {
-		if a.Node == 0 || b.Node == 0 { // nodes before racks
-			return cmp.Or(cmp.Compare(b.Node, a.Node), cmp.Compare(a.Rack, b.Rack))
-		}
-		return cmp.Compare(a.Node, b.Node)
-	})
+	slices.SortFunc(list, sched.Near.Compare)
 	return list
 }
 

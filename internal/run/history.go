@@ -100,6 +100,11 @@ func openHistory(path, bucket string, of *learner) (*history, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	type entry struct {
+		key   string
+		value []byte
+	}
+	var entries []entry
 	err = boltfile.View(db, func(tx *bolt.Tx) error {
 		b := tx.Bucket([]byte(bucket))
 		if b == nil {
@@ -110,14 +115,17 @@ func openHistory(path, bucket string, of *learner) (*history, error) {
 				return fmt.Errorf("entry %q: has %d bytes, must be at most %d: the file is damaged or no history",
 					key[:min(len(key), 80)], len(value), mostEntry)
 			}
-			if err := of.keep.Load(string(key), value); err != nil {
-				return fmt.Errorf("entry %q: %w", key, err)
-			}
+			entries = append(entries, entry{string(key), slices.Clone(value)})
 			return nil
 		})
 	})
 	if errors.Is(err, boltfile.ErrPages) {
 		err = fmt.Errorf("%w: %w", err, errDamaged)
+	}
+	for i := 0; i < len(entries) && err == nil; i++ { // not within View, which takes a panic for a damaged page
+		if err = of.keep.Load(entries[i].key, entries[i].value); err != nil {
+			err = fmt.Errorf("entry %q: %w", entries[i].key, err)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())

@@ -158,8 +158,8 @@ type Near struct {
 	Tasks int32
 }
 
-// Compare returns a negative number if n comes before m, and a positive one if m comes first: nodes by ID, and after them
-// racks by ID.
+// Compare returns a negative number if n comes before m, and a positive one if m comes first. Nodes come by ID, and
+// after them racks by ID.
 func (n Near) Compare(m Near) int {
 	if n.Node == 0 || m.Node == 0 {
 		return cmp.Or(cmp.Compare(m.Node, n.Node), cmp.Compare(n.Rack, m.Rack))

@@ -67,8 +67,8 @@ func minus(a, b placement.Demand) placement.Demand {
 
 // A footprint is what finished tasks of a stage used on average.
 type footprint struct {
-	N             int64
-	Cores         float64
+	N             int64   // how many tasks
+	Cores         float64 // busy while the task works
 	Disk, Network float64 // bytes/s while the task works
 	ShuffleNet    float64 // bytes/s while it copies
 }

@@ -368,7 +368,7 @@ func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 }
 
 // lastOn returns the attempt on node n that comes last in the order, if it comes after st and if need, the resources of
-// a task of st, would fit once it has left; nil: there is none. Masters, attempts of the job of st and jobs of spared
+// a task of st, would fit there and under the maxima of queues once it has left; nil: there is none. Masters, attempts of the job of st and jobs of spared
 // queues are left alone.
 func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched.Resources) (last *sched.Attempt) {
 	most := t.rank(p.View, st, 1)
@@ -377,7 +377,7 @@ func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched
 			spared(p.View, p.Queues[b.Stage.Job.Queue]) {
 			continue
 		}
-		if k := t.rank(p.View, b.Stage, 0); most.Before(k) && t.makesRoom(p, st, b, need) {
+		if k := t.rank(p.View, b.Stage, 0); most.Before(k) && t.makesRoom(p, st, b, need) && t.underMax(p, st, b, need) {
 			last, most = b, k
 		}
 	}
@@ -494,11 +494,42 @@ func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need
 		slices.Contains(t.Barred, bar{st.ID, n.ID}) {
 		return false
 	}
+	return need.Times(int64(1 + t.nodes[n.ID].promises)).FitsIn(n.Free().Add(n.Leaving).Add(t.freed(p, a)))
+}
+
+// freed returns what is free when attempt a has left. A suspended attempt keeps its memory.
+func (t *taker) freed(p *sched.Plan, a *sched.Attempt) sched.Resources {
 	freed := p.Amount(a.Holds)
 	if t.mode == suspend {
 		freed[sched.Memory] = 0
 	}
-	return need.Times(int64(1 + t.nodes[n.ID].promises)).FitsIn(n.Free().Add(n.Leaving).Add(freed))
+	return freed
+}
+
+// underMax reports whether the queues of st stay within their maxima with need once attempt a has left.
+func (t *taker) underMax(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
+	freed := t.freed(p, a)
+	for id := st.Job.Queue; ; id = p.Queues[id].Parent {
+		q := p.Queues[id]
+		room := q.Max.Sub(q.Used)
+		if within(p.View, a.Stage.Job.Queue, id) {
+			room = room.Add(freed)
+		}
+		if !need.FitsIn(room) {
+			return false
+		}
+		if id == 0 {
+			return true
+		}
+	}
+}
+
+// within reports whether queue is above, or lies below it.
+func within(v *sched.View, queue, above sched.QueueID) bool {
+	for queue != above && queue != 0 {
+		queue = v.Queues[queue].Parent
+	}
+	return queue == above
 }
 
 // runners are the attempts of a stage that may run, in order of launch: those that were seen at the last call of

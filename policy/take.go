@@ -368,8 +368,8 @@ func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 }
 
 // lastOn returns the attempt on node n that comes last in the order, if it comes after st and if need, the resources of
-// a task of st, would fit there and under the maxima of queues once it has left; nil: there is none. Masters, attempts of the job of st and jobs of spared
-// queues are left alone.
+// a task of st, would fit there and under the maxima of queues once it has left; nil: there is none. Masters, attempts
+// of the job of st and jobs of spared queues are left alone.
 func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched.Resources) (last *sched.Attempt) {
 	most := t.rank(p.View, st, 1)
 	for b := range p.AttemptsOn(n) {
@@ -377,7 +377,8 @@ func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched
 			spared(p.View, p.Queues[b.Stage.Job.Queue]) {
 			continue
 		}
-		if k := t.rank(p.View, b.Stage, 0); most.Before(k) && t.makesRoom(p, st, b, need) && t.underMax(p, st, b, need) {
+		k := t.rank(p.View, b.Stage, 0)
+		if most.Before(k) && t.makesRoom(p, st, b, need) && t.underMax(p, st, b, need) {
 			last, most = b, k
 		}
 	}

@@ -40,15 +40,15 @@ type Blend struct {
 // Attach shows the names of the classes of nodes.
 func (b *Blend) Attach(v *sched.View) { b.Like.Attach(v) }
 
-// Observe learns from an attempt that succeeded.
-func (b *Blend) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
-	b.Like.Observe(a, ended, c)
+// Observe learns from an attempt that succeeded after it ran for the time took.
+func (b *Blend) Observe(a *sched.Attempt, took sched.Time, c *sched.Counters) {
+	b.Like.Observe(a, took, c)
 	if b.Others == nil {
 		b.Others = map[string]Line{}
 	}
 	for _, key := range othersKeys(a.Stage) {
 		l := b.Others[key]
-		l.add(taskBytes(a.Stage), (ended - a.Start).Seconds())
+		l.add(taskBytes(a.Stage), took.Seconds())
 		b.Others[key] = l
 	}
 }

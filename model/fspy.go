@@ -169,14 +169,14 @@ func modelOf(st *sched.Stage) int {
 	return reduceModel
 }
 
-// Observe learns from an attempt that succeeded: of a probe, or of a job.
-func (f *FSPY) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
-	st, took := a.Stage, ended-a.Start
+// Observe learns from an attempt, of a probe or of a job, that succeeded after it ran for the time took.
+func (f *FSPY) Observe(a *sched.Attempt, took sched.Time, c *sched.Counters) {
+	st := a.Stage
 	if of := st.Job.Spec.Probes; of != 0 {
 		f.probed(of, a, took, c)
 		return
 	}
-	f.Own.Observe(a, ended, c)
+	f.Own.Observe(a, took, c)
 	f.Past[st.Kind].Add(took)
 	k := modelOf(st)
 	if k < 0 {

@@ -64,14 +64,14 @@ func (h *History) className(class sched.ClassID) string {
 	return h.view.Classes[class-1].Name
 }
 
-// Observe learns from an attempt that succeeded.
-func (h *History) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
-	h.Own.Observe(a, ended, c)
+// Observe learns from an attempt that succeeded after it ran for the time took.
+func (h *History) Observe(a *sched.Attempt, took sched.Time, c *sched.Counters) {
+	h.Own.Observe(a, took, c)
 	if h.Past == nil {
 		h.Past = map[string][]PastTask{}
 	}
 	key := a.Stage.Job.Spec.Likeness(a.Stage.Kind)
-	list := append(h.Past[key], PastTask{ended - a.Start, h.className(a.Class)})
+	list := append(h.Past[key], PastTask{took, h.className(a.Class)})
 	if len(list) > samplesKept {
 		list = append(list[:0], list[len(list)-samplesKept:]...)
 	}

@@ -97,9 +97,9 @@ func (m *Moments) Estimate() sched.Estimate {
 // seconds converts a number of seconds.
 func seconds(s float64) sched.Time { return sched.Time(math.Round(s * 1e9)) }
 
-// Observe learns from an attempt that succeeded.
-func (m *Mean) Observe(a *sched.Attempt, ended sched.Time, _ *sched.Counters) {
-	m.Seen.Of(a.Stage).add(a.Class, ended-a.Start)
+// Observe learns from an attempt that succeeded after it ran for the time took.
+func (m *Mean) Observe(a *sched.Attempt, took sched.Time, _ *sched.Counters) {
+	m.Seen.Of(a.Stage).add(a.Class, took)
 }
 
 // Estimate returns the mean of the tasks of st that have finished on a class of nodes (zero: on any). Before the first

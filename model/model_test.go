@@ -186,7 +186,7 @@ func TestMeanOfTwo(t *testing.T) {
 	m := &Mean{}
 	j := job(1, nil)
 	m.Observe(&sched.Attempt{Stage: j.Stages[0]}, 10*sec, nil)
-	m.Observe(&sched.Attempt{Stage: j.Stages[0], Start: 5 * sec}, 19*sec, nil)
+	m.Observe(&sched.Attempt{Stage: j.Stages[0], Start: 5 * sec}, 14*sec, nil)
 	// 10 s and 14 s: mean 12 s, sample standard deviation √8 s.
 	if e := m.Estimate(j.Stages[0], 0); e.Mean != 12*sec || math.Abs(e.StdDev.Seconds()-math.Sqrt(8)) > 1e-9 ||
 		e.Samples != 2 {

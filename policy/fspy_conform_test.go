@@ -31,11 +31,11 @@ type doubtful struct {
 	Probed map[sched.JobID]bool
 }
 
-func (d *doubtful) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+func (d *doubtful) Observe(a *sched.Attempt, took sched.Time, c *sched.Counters) {
 	if of := a.Stage.Job.Spec.Probes; of > 0 && of%3 != 0 { // every third probe tells nothing
 		d.Probed[of] = true
 	}
-	d.Mean.Observe(a, ended, c)
+	d.Mean.Observe(a, took, c)
 }
 
 func (d *doubtful) Size(j *sched.Job) (sched.Work, bool) {

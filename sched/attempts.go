@@ -61,7 +61,7 @@ func (a *Attempt) away() int32 {
 
 // attemptDone ends attempt a with an outcome, and applies what follows for its task, its stage and its job.
 func (c *cluster) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
-	st, n := a.Stage, c.view.Node(a.Node)
+	st, n, took := a.Stage, c.view.Node(a.Node), c.view.Ran(a, c.view.Now)
 	c.unlink(a, st, n)
 	if a.moot || st.Job.Ended {
 		return
@@ -75,7 +75,7 @@ func (c *cluster) attemptDone(a *Attempt, outcome Outcome, counted *Counters) {
 			b, b.twin = b.twin, nil
 		}
 		if c.estimator != nil {
-			c.estimator.Observe(a, c.view.Now, counted)
+			c.estimator.Observe(a, took, counted)
 		}
 		c.taskDone(st, a)
 	case outcome == Failed && c.failed(st, a, n):

@@ -216,9 +216,18 @@ func TestNodeLossAfterTheReduces(t *testing.T) {
 	}
 }
 
-// The attempt runs from 0 to 1 s and from 3 to 4 s, and is suspended between: the pause does not count.
+// times are the task times that an estimator is told.
+type times []Time
+
+func (l *times) Observe(_ *Attempt, took Time, _ *Counters) { *l = append(*l, took) }
+func (*times) Estimate(*Stage, ClassID) Estimate            { return Estimate{} }
+func (*times) Size(*Job) (Work, bool)                       { return Work{}, false }
+
+// The attempt runs from 0 to 1 s and from 3 to 4 s, and is suspended between: the pause does not count, for an
+// estimator neither.
 func TestElapsedWithoutPauses(t *testing.T) {
-	c := New(Config{Can: CanSuspend, Policy: &inOrder{}})
+	told := times{}
+	c := New(Config{Can: CanSuspend, Policy: &inOrder{}, Estimator: &told})
 	c.Step(0, []Event{
 		{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(2, 0)}},
 		{Kind: JobSubmitted, Job: 1, Body: mapReduce(0, 2, 100*sec, 0, 0)},
@@ -244,6 +253,9 @@ func TestElapsedWithoutPauses(t *testing.T) {
 	c.policy = nil
 	c.Step(4*sec, []Event{{Kind: AttemptDone, Attempt: a.ID}})
 	expect(2*sec, 4*sec)
+	if !slices.Equal(told, times{2 * sec}) {
+		t.Errorf("the estimator is told %v, want 2s", told)
+	}
 	c.Step(5*sec, nil)
 	if len(c.state.attempts.pauses) != 0 || st.Elapsed(c.Now) != 5*sec {
 		t.Errorf("%d pauses are kept, elapsed %v", len(c.state.attempts.pauses), st.Elapsed(c.Now))

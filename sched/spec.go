@@ -195,9 +195,9 @@ type Policy interface{ Decide(*Plan) }
 
 // An Estimator predicts task times and job sizes. A core has one, and calls Observe before it calls the policy.
 type Estimator interface {
-	// Observe learns from attempt a, which succeeded at the instant ended on a node of the class a.Class. Counters c
-	// are nil if the engine counts nothing.
-	Observe(a *Attempt, ended Time, c *Counters)
+	// Observe learns from attempt a, which has just succeeded on a node of the class a.Class. It ran for the time took,
+	// in which it was not suspended. Counters c are nil if the engine counts nothing.
+	Observe(a *Attempt, took Time, c *Counters)
 	// Estimate returns the time of one task of st on a class of nodes (zero: on any node).
 	Estimate(st *Stage, class ClassID) Estimate
 	// Size returns the whole job's size, done parts included, and whether it is known.

@@ -33,10 +33,10 @@ func newLearner(e sched.Estimator) *learner {
 }
 
 // Observe implements sched.Estimator.
-func (l *learner) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+func (l *learner) Observe(a *sched.Attempt, took sched.Time, c *sched.Counters) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.Estimator.Observe(a, ended, c)
+	l.Estimator.Observe(a, took, c)
 	l.fresh[l.keep.Changes(a)] = true
 }
 

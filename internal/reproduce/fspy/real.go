@@ -206,16 +206,16 @@ func (p *predicting) job(id sched.JobID) *predictedJob {
 }
 
 // Observe implements sched.Estimator.
-func (p *predicting) Observe(a *sched.Attempt, ended sched.Time, c *sched.Counters) {
+func (p *predicting) Observe(a *sched.Attempt, took sched.Time, c *sched.Counters) {
 	for _, fit := range p.fits {
-		fit.Observe(a, ended, c)
+		fit.Observe(a, took, c)
 	}
 	if a.Stage.Job.Spec.Probes == 0 {
 		kind := 0
 		if a.Stage.Kind != sched.Map {
 			kind = 1
 		}
-		p.job(a.Stage.Job.ID).took[kind] += (ended - a.Start).Seconds()
+		p.job(a.Stage.Job.ID).took[kind] += took.Seconds()
 	}
 }
 

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	fake := map[string]func([]string) error{"hadoop": fakeHadoop, "mapred": fakeMapred, "yarn": fakeYarn}
 	name := filepath.Base(os.Args[0])
 	if name == "sojourn" {
-		Main()
+		Main(With(copyLines))
 	}
 	if f := fake[name]; f != nil {
 		if err := f(os.Args[1:]); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/jobs"
 )
 
@@ -106,15 +107,84 @@ func TestSubmitBuiltIn(t *testing.T) {
 	}
 }
 
-// A built-in job of maps only writes what its maps emit.
+// copyLines is a job of maps only: it writes each line twice.
+var copyLines = Job{
+	"copy",
+	jobs.Entry{
+		About: "each line twice",
+		Input: "text",
+		New: func(conf mr.Conf) (*mr.Job, error) {
+			return &mr.Job{Name: "copy", Conf: conf, Reduces: mr.MapOnly, Output: mr.Keys, Map: copyEach}, nil
+		},
+	},
+}
+
+func copyEach(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
+	for in.Next() {
+		for line := range mr.Lines(in.Data()) {
+			out.Emit(line, nil)
+			out.Emit(line, nil)
+		}
+	}
+	return nil
+}
+
+// A job of maps only writes what its maps emit, whether the number of reduces is given as 0 or not at all.
 func TestSubmitMapOnly(t *testing.T) {
 	newFakeCluster(t)
 	inputsOf(t)
-	must(t, "run", "sort", "--input", "text", "--output", "here", "--reduces", "0")
-	must(t, "submit", "sort", "--input", "text", "--output", "there", "--reduces", "0")
-	got, want := strings.Join(partsOf(t, "there"), ""), strings.Join(partsOf(t, "here"), "")
-	if got != want {
-		t.Errorf("%q, want %q", got, want)
+	const want = "the quick brown fox\nthe quick brown fox\n"
+	for i, more := range [][]string{nil, {"--reduces", "0"}, {"-D", "mapreduce.job.reduces=0"}} {
+		for _, verb := range []string{"run", "submit"} {
+			out := fmt.Sprintf("%s-%d", verb, i)
+			args := append([]string{verb, "copy", "--input", "text", "--output", out}, more...)
+			if status, _, errs := with(t, "", []Option{With(copyLines)}, args...); status != statusOK {
+				t.Errorf("%s: exit status %d: %s", args, status, errs)
+				continue
+			}
+			if got := strings.Join(partsOf(t, out), ""); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %q", args, got)
+			}
+		}
+	}
+}
+
+// No built-in job runs without reduces: what its maps emit is not the output that docs/spec/jobs.md describes. Run and
+// submit refuse it before any work is done, and a container whose cluster has no reduces by its configuration fails.
+func TestNeedsReduces(t *testing.T) {
+	newFakeCluster(t)
+	inputsOf(t)
+	const says = "reduces 0: job "
+	for name := range jobs.All {
+		for _, how := range [][]string{{"--reduces", "0"}, {"-D", "mapreduce.job.reduces=0"}} {
+			args := append([]string{"run", name, "--input", "text", "--output", "out", "-D", "pattern=the"}, how...)
+			if name != "grep" {
+				args = slices.Delete(args, 6, 8)
+			}
+			if status, _, errs := sojourn(t, args...); status != statusUsage || !strings.Contains(errs, says+name) ||
+				!strings.Contains(errs, "--reduces") {
+				t.Errorf("%s: exit status %d, %s", args, status, errs)
+			}
+		}
+	}
+	writeTo(t, "mix.yaml", "jobs: [{name: a, job: sort, input: [text], output: out, reduces: 0}]\n")
+	for _, args := range [][]string{
+		{"run", "mix.yaml"},
+		{"submit", "mix.yaml"},
+		{"submit", "sort", "--input", "text", "--output", "out", "--reduces", "0"},
+		{"submit", "sort", "--input", "text", "--output", "out", "-D", "mapreduce.job.reduces=0"},
+	} {
+		if status, _, errs := sojourn(t, args...); status != statusUsage || !strings.Contains(errs, says+"sort") {
+			t.Errorf("%s: exit status %d, %s", args, status, errs)
+		}
+	}
+	if _, err := os.Stat("out"); err == nil {
+		t.Error("an output was written")
+	}
+	t.Setenv("mapreduce_job_reduces", "0")
+	if status, out, errs := sojourn(t, "task", "map", "sort"); status != statusFailed || out != "" ||
+		!strings.Contains(errs, says+"sort") {
+		t.Errorf("container: exit status %d, %q, %s", status, out, errs)
 	}
 }
 

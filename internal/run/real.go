@@ -64,7 +64,8 @@ func (m *Machine) job(p workload.Program, logs *joblog.Folder, timeout time.Dura
 	return m.Jobs[p.Job].New(conf)
 }
 
-// Check returns an error where a program names no job, or configures what its job does not have.
+// Check returns an error where a program names no job, configures what its job does not have, or leaves out the reduces
+// that its job needs.
 func (m *Machine) Check(p workload.Program) error {
 	if p.Job == "" {
 		return nil
@@ -81,11 +82,17 @@ func (m *Machine) Check(p workload.Program) error {
 		return err
 	}
 	c, err := input.Configure(p.Conf)
-	if err != nil || c.RecordLength == 0 {
+	if err != nil || c.RecordLength == 0 && p.Reduces != 0 {
 		return err
 	}
 	job, err := e.New(p.Conf)
-	if err == nil && job.Record != c.RecordLength {
+	if err != nil {
+		return err
+	}
+	if err := jobs.CheckReduces(p.Job, job, int(p.Reduces)); err != nil {
+		return err
+	}
+	if c.RecordLength != 0 && job.Record != c.RecordLength {
 		reads := "lines"
 		if job.Record > 0 {
 			reads = fmt.Sprintf("records of %d bytes", job.Record)

@@ -15,6 +15,7 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/mr/jobs"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -198,7 +199,11 @@ func (s *Submitter) builtIn(p *workload.Program) (*mr.Job, error) {
 	if why != "" {
 		return nil, fmt.Errorf("job %s cannot run on a cluster: %s", p.Job, why)
 	}
-	return job, nil
+	reduces, err := reducesOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return job, jobs.CheckReduces(p.Job, job, reduces)
 }
 
 // A shipped is how a command line looks in a container, and which files it needs there.
@@ -328,7 +333,7 @@ func (s *Submitter) workers(j *Job, job *mr.Job, cuts string) (o options) {
 		mapper += " --cuts " + cutsName
 	}
 	o.define(keySeparator, noSeparator)
-	if j.Program.Reduces == 0 {
+	if job.Reduces == mr.MapOnly {
 		o.define(keyMapFields, allFields)
 		o.add("-mapper", mapper, "-reducer", streaming.None)
 		return o
@@ -428,7 +433,9 @@ func (s *Submitter) streamed(j *Job, cuts string) (o options, reduces string, er
 	if err != nil {
 		return o, "", err
 	}
-	if job.Reduces > 0 {
+	if job.Reduces == mr.MapOnly {
+		reduces = "0"
+	} else if job.Reduces > 0 {
 		reduces = strconv.Itoa(job.Reduces)
 	} else if n, err := reducesOf(p); err == nil && n < 0 && job.TotalOrder {
 		reduces = "1" // another number needs cut points

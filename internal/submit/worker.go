@@ -14,13 +14,14 @@ import (
 
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/mr/input"
+	"github.com/sojourn-sched/sojourn/mr/jobs"
 )
 
 // A Worker is the mapper or the reducer of a built-in job by Hadoop Streaming's contract: lines in, lines out. It runs
 // the job's functions on the embedded engine, whose combining and sorting it uses, within one container.
 type Worker struct {
 	Job    *mr.Job
-	Parts  int    // reduces of the job; 0: maps write the output
+	Parts  int    // reduces of the job; without meaning for a job of maps only
 	File   string // the file of a mapper's split, for jobs that name documents
 	Cuts   string // file with a job's cut points, an escaped key a line; "": the job has none
 	Memory int64  // bytes to use
@@ -37,8 +38,7 @@ const aliveEvery = 20 * time.Second
 func (w *Worker) Map(ctx context.Context) error {
 	job := *w.Job
 	job.Next, job.Accelerated = nil, nil
-	if w.Parts == 0 {
-		job.Reduces, job.Combine = mr.MapOnly, nil
+	if job.Reduces == mr.MapOnly {
 		return w.run(ctx, &job, func(r *mr.Run, split input.Split) error {
 			a := mr.NewAttempt(ctx, 0, 0)
 			if _, err := r.Map(a, split); err != nil {
@@ -46,6 +46,9 @@ func (w *Worker) Map(ctx context.Context) error {
 			}
 			return errors.Join(w.tellCounters(a), r.CommitTask(a), w.copyOutput(r))
 		})
+	}
+	if err := jobs.CheckReduces(job.Name, &job, w.Parts); err != nil {
+		return err
 	}
 	if w.Parts > mostParts {
 		return fmt.Errorf("%d reduces: must be at most %d", w.Parts, mostParts)

@@ -7,7 +7,11 @@
 // words of memory.
 package jobs
 
-import "github.com/sojourn-sched/sojourn/mr"
+import (
+	"fmt"
+
+	"github.com/sojourn-sched/sojourn/mr"
+)
 
 // Entry is a job as a command line lists it.
 type Entry struct {
@@ -15,7 +19,9 @@ type Entry struct {
 	Input string // what it reads
 	// Params are what may be configured, besides the input options of every job. A command line refuses other keys.
 	Params []Param
-	New    mr.Builder
+	// New makes the job. A job that is right without reduces is made with [mr.MapOnly]. Every other job needs them: a
+	// command line refuses to run it without, see [CheckReduces].
+	New mr.Builder
 }
 
 // Param is a key of a job's configuration.
@@ -111,6 +117,17 @@ var (
 		"file of centroids, such as the output of kmeans; none: the first movies of the input",
 	}
 )
+
+// CheckReduces returns an error if a job is to run without reduces (0) that its entry made with them. What the maps of
+// such a job emit is no output: keys are in the form in which they sort, counts are not added up, nothing is in order.
+// Another number of reduces is no error.
+func CheckReduces(name string, job *mr.Job, reduces int) error {
+	if reduces != 0 || job.Reduces == mr.MapOnly {
+		return nil
+	}
+	return fmt.Errorf("reduces 0: job %s writes its output in reduces: give 1 or more by --reduces, by reduces of a "+
+		"workload file or by mapreduce.job.reduces, or leave the number out", name)
+}
 
 // malformed counts lines that a job passed over.
 func malformed(t *mr.Task, n int64) {

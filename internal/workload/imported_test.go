@@ -3,6 +3,8 @@ package workload
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -114,6 +116,61 @@ func TestImportSparkFolder(t *testing.T) {
 	if n, err := check(t, f); n != 1 || err != nil || f.Format != SparkLog {
 		t.Errorf("%d jobs of %s, %v", n, f.Format, err)
 	}
+}
+
+// Of a folder of event logs those are left out that are cut off, that end before their applications did, and whose
+// tasks all failed. The report counts them by these reasons. A log with a damaged line in the middle is an error.
+func TestImportSparkFolderLeavesOut(t *testing.T) {
+	packed := content(t, samples+"/application_1795431750327_0002_1.gz")
+	text := unpacked(t, packed)
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	without := func(event string) (kept []byte) {
+		for _, line := range lines {
+			if !bytes.HasPrefix(line, []byte(`{"Event":"SparkListener`+event)) {
+				kept = append(kept, line...)
+			}
+		}
+		return kept
+	}
+	dir := t.TempDir()
+	for name, log := range map[string][]byte{
+		"application_1_0001_1":       text,
+		"app-2.inprogress":           text[:len(text)/2],
+		"app-3.gz":                   packed[:len(packed)/2],
+		"app-4.inprogress":           nil,
+		"app-5.inprogress":           lines[0],
+		"local-6":                    without("ApplicationEnd"),
+		"application_1_0007_1":       without("TaskEnd"),
+		"application_1_0008_1":       bytes.ReplaceAll(text, []byte(`"Failed":false`), []byte(`"Failed":true`)),
+		"application_1_0009_1_other": text,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), log, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := Open(dir, containers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := check(t, f); n != 2 || err != nil {
+		t.Errorf("%d jobs, %v", n, err)
+	}
+	left := map[string]int64{}
+	for _, e := range f.Report.LeftOut {
+		left[e.What] = e.Jobs
+	}
+	if want := (map[string]int64{"the event log is cut off": 2, "the event log ends before the application did": 3,
+		"no task of the application succeeded": 2}); !maps.Equal(left, want) || f.Report.Timed != 2 {
+		t.Errorf("report %+v, want %v", f.Report, want)
+	}
+	damaged := filepath.Join(dir, "local-7")
+	if err := os.WriteFile(damaged, append([]byte("{\"Event\":\n"), text...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = Open(dir, containers()); err == nil {
+		_, err = check(t, f)
+	}
+	wantError(t, err, damaged+":1: event: unexpected end of JSON input: the line is damaged")
 }
 
 // Bad files are refused with the line and the field.

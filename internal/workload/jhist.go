@@ -190,7 +190,8 @@ func (s *rumenStage) addPast(t *jobhistory.Task, o *Options, report *Report) err
 }
 
 // openFolder opens the job histories and Spark's event logs in a folder and the folders in it, such as the done
-// directory of the job history server. Jobs that had not ended are left out.
+// directory of the job history server. Jobs that had not ended are left out, and so are logs that are cut off and
+// applications without a task that succeeded: the report counts them.
 func openFolder(path string, o Options) (*File, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("workload options: %w", err)
@@ -238,14 +239,22 @@ func isSparkName(name string) bool {
 		strings.HasPrefix(name, "local-")
 }
 
-// sparkJob reads the event log of an application.
-func (o *Options) sparkJob(path string, text io.Reader, report *Report) (job *sched.JobSpec, err error) {
+// sparkJob reads the event log of an application; nil without an error for an application that report leaves out.
+func (o *Options) sparkJob(path string, text io.Reader, report *Report) (*sched.JobSpec, error) {
 	in := &input{Reader: bufio.NewReaderSize(text, lineMax), name: path, report: report}
-	err = readSparkLog(in, o, func(spec *sched.JobSpec, _ int) bool {
-		job = spec
-		return false
-	})
-	return job, err
+	app, err := readSparkApplication(in)
+	if why := app.unfinished(err); why != "" {
+		report.leave(why)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	job, err := app.job(o, report)
+	if err != nil {
+		return nil, in.at(0, 0, "application %.80s: %w", app.id, err)
+	}
+	return job, nil
 }
 
 // submission returns the part of a history's file name that says when the job was submitted, of names that the job
@@ -258,7 +267,8 @@ func submission(path string) string {
 	return parts[0]
 }
 
-// pastAt reads the job history at a path; nil without an error for a job that had not ended.
+// pastAt reads the job history, or the event log of Spark, at a path; nil without an error for a job that report leaves
+// out.
 func (o *Options) pastAt(path string, report *Report, ordinal int64) (job *sched.JobSpec, err error) {
 	if isSparkName(filepath.Base(path)) {
 		err = decompressed(path, func(text io.Reader) error {

@@ -191,11 +191,14 @@ func open(name string, r io.Reader) (*input, error) {
 	return in, nil
 }
 
+// errCut is wrapped by errors of files that end in the middle.
+var errCut = errors.New("the file is cut off")
+
 // broken returns the error of a file whose bytes cannot be read.
 func (in *input) broken(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("read %s: ends in the middle: the file is cut off", in.name)
+		return fmt.Errorf("read %s: ends in the middle: %w", in.name, errCut)
 	case errors.Is(err, unpack.ErrExpands):
 		return fmt.Errorf("read %s: %w; if the file is meant to be so, decompress it first", in.name, err)
 	}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -62,27 +63,14 @@ type sparkApplication struct {
 	conf           map[string]string
 	stages         []*sparkStage
 	byID           map[int64]*sparkStage
-	tasks          int
+	tasks          int             // that succeeded
+	hosts          map[string]bool // on which these ran
 }
 
 // readSparkLog reads the event log of one Spark application: its stages, with the order that they had, and how long
 // each task took. A task holds its part of an executor, and gives it back at its end.
 func readSparkLog(in *input, o *Options, e emit) error {
-	in.report.never("the sizes of nodes: describe them with --cluster", "queues",
-		"that executors are held between tasks: each task asks for its part of one",
-		"what the driver did between stages")
-	app := sparkApplication{byID: map[int64]*sparkStage{}}
-	err := in.lines(func(number int, line string) error {
-		var ev sparkEvent
-		err := json.Unmarshal([]byte(line), &ev)
-		if err != nil {
-			return in.at(number, 0, "event: %w: the line is damaged, or the log is cut off", err)
-		}
-		if err = app.add(&ev, in.report); err != nil {
-			return in.at(number, 0, "%w", err)
-		}
-		return nil
-	})
+	app, err := readSparkApplication(in)
 	if err != nil {
 		return err
 	}
@@ -97,8 +85,47 @@ func readSparkLog(in *input, o *Options, e emit) error {
 	return nil
 }
 
+// readSparkApplication gathers what a log says. The error of a log that is cut off wraps errCut: its last line is no
+// whole event, or its compressed text ends in the middle.
+func readSparkApplication(in *input) (*sparkApplication, error) {
+	in.report.never("the sizes of nodes: describe them with --cluster", "queues",
+		"that executors are held between tasks: each task asks for its part of one",
+		"what the driver did between stages")
+	app := &sparkApplication{byID: map[int64]*sparkStage{}, hosts: map[string]bool{}}
+	err := in.lines(func(number int, line string) error {
+		var ev sparkEvent
+		if err := json.Unmarshal([]byte(line), &ev); err != nil {
+			if _, after := in.Peek(1); after == nil {
+				return in.at(number, 0, "event: %w: the line is damaged", err)
+			}
+			return in.at(number, 0, "event: %w: the last line is damaged, or %w", err, errCut)
+		}
+		if err := app.add(&ev); err != nil {
+			return in.at(number, 0, "%w", err)
+		}
+		return nil
+	})
+	return app, err
+}
+
+// unfinished returns why a folder leaves out the application of a log that was read with an error or without; "": it is
+// a job of the workload.
+func (a *sparkApplication) unfinished(err error) string {
+	switch {
+	case errors.Is(err, errCut):
+		return "the event log is cut off"
+	case err != nil:
+		return ""
+	case a.start == 0 || a.end == 0:
+		return "the event log ends before the application did"
+	case a.tasks == 0:
+		return "no task of the application succeeded"
+	}
+	return ""
+}
+
 // add takes in an event.
-func (a *sparkApplication) add(e *sparkEvent, report *Report) error {
+func (a *sparkApplication) add(e *sparkEvent) error {
 	switch e.Event {
 	case "SparkListenerApplicationStart":
 		a.name, a.id, a.user, a.start = e.Name, e.ID, e.User, e.Timestamp
@@ -127,7 +154,7 @@ func (a *sparkApplication) add(e *sparkEvent, report *Report) error {
 		if a.tasks++; a.tasks > MaxList {
 			return fmt.Errorf("more than %d tasks", MaxList)
 		}
-		report.host(t.Host)
+		a.hosts[t.Host] = true
 		st.done[t.Index] = true
 		st.list = append(st.list, Task{Compute: took, Input: bounded(e.Metrics.Input.Bytes),
 			Output: bounded(e.Metrics.Output.Bytes)})
@@ -176,6 +203,9 @@ func (a *sparkApplication) job(o *Options, report *Report) (*sched.JobSpec, erro
 	}
 	if stages == nil {
 		return nil, fmt.Errorf("none of its tasks succeeded")
+	}
+	for host := range a.hosts {
+		report.host(host)
 	}
 	switch took, err := ran(a.start, a.end); {
 	case a.end == 0:

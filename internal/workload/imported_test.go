@@ -118,6 +118,35 @@ func TestImportSparkFolder(t *testing.T) {
 	}
 }
 
+// An executor's memory has any unit that Spark reads. 2 GiB and 384 MiB of overhead are a task's, as it has one core.
+func TestImportSparkMemory(t *testing.T) {
+	text := unpacked(t, content(t, samples+"/application_1795431750327_0002_1.gz"))
+	const said = `"spark.executor.memory":"512m"`
+	if !bytes.Contains(text, []byte(said)) {
+		t.Fatalf("the log does not say %s", said)
+	}
+	for size, want := range map[string]int64{
+		"2147483648b": 2432, "2097152k": 2432, "2097152KB": 2432, "2048": 2432, "2048m": 2432, "2048mb": 2432,
+		"2g": 2432, " 2GB ": 2432, "1t": 1<<20 + 1<<20/10, "1tb": 1<<20 + 1<<20/10, "1p": 1<<30 + 1<<30/10,
+		"1pb": 1<<30 + 1<<30/10, "1023k": 1024, "2p": 1024, "9223372036854775807g": 1024, "2x": 1024, "g": 1024,
+		"-2g": 1024, "1.5g": 1024, "": 1024, // a task has the default where the size is not said
+	} {
+		log := bytes.Replace(text, []byte(said), fmt.Appendf(nil, `"spark.executor.memory":%q`, size), 1)
+		f, err := Read("log", bytes.NewReader(log), containers())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for job, err := range f.Jobs {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := job.Stages[0].PerTask[sched.Memory]; got != want {
+				t.Errorf("%q: %d MiB, want %d", size, got, want)
+			}
+		}
+	}
+}
+
 // Of a folder of event logs those are left out that are cut off, that end before their applications did, and whose
 // tasks all failed. The report counts them by these reasons. A log with a damaged line in the middle is an error.
 func TestImportSparkFolderLeavesOut(t *testing.T) {

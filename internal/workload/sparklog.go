@@ -230,25 +230,30 @@ func (a *sparkApplication) number(name string) int64 {
 // memory returns a task's part of its executor's memory in MiB, overhead included (at least 384 MiB, else a tenth);
 // zero: not said.
 func (a *sparkApplication) memory() int64 {
-	text := strings.ToLower(a.conf["spark.executor.memory"])
-	if text == "" {
+	n := sparkMiB(a.conf["spark.executor.memory"])
+	if n == 0 {
 		return 0
 	}
-	mib := int64(1)
-	switch number := strings.TrimRight(text, "bgmkt"); {
-	case strings.Contains(text[len(number):], "g"):
-		mib, text = 1<<10, number
-	case strings.Contains(text[len(number):], "t"):
-		mib, text = 1<<20, number
-	default:
-		text = number
-	}
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || n < 1 || n*mib > 1<<30 {
-		return 0
-	}
-	n *= mib
 	n += max(384, n/10)
 	slots := max(1, a.number("spark.executor.cores")/a.number("spark.task.cpus"))
 	return (n + slots - 1) / slots
+}
+
+// sparkUnits are the units of Spark's sizes, in bytes. A size of memory without a unit is in MiB.
+var sparkUnits = map[string]int64{
+	"": 1 << 20, "b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30,
+	"t": 1 << 40, "tb": 1 << 40, "p": 1 << 50, "pb": 1 << 50,
+}
+
+// sparkMiB returns a size of memory in MiB, rounded down as Spark does. It is zero for a text that is no size, and for
+// sizes below 1 MiB and above 1 PiB.
+func sparkMiB(text string) int64 {
+	text = strings.ToLower(strings.TrimSpace(text))
+	unit := strings.TrimLeft(text, "0123456789")
+	bytes, known := sparkUnits[unit]
+	n, err := strconv.ParseInt(strings.TrimSuffix(text, unit), 10, 64)
+	if !known || err != nil || n > 1<<50/bytes {
+		return 0
+	}
+	return n * bytes >> 20
 }

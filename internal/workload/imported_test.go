@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -118,6 +119,51 @@ func TestImportSparkFolder(t *testing.T) {
 	}
 }
 
+// A job of sacct that ran while the clock was set back ends before it starts. It has the time that Elapsed says, or is
+// left out and counted; jobs behind it are read. Elapsed goes before the two instants for other jobs too: this is how
+// long a suspended job ran.
+func TestImportSacctClock(t *testing.T) {
+	const (
+		back  = "1|2024-10-27T02:45:00|2024-10-27T02:50:00|2024-10-27T02:10:00"
+		sound = "2|2024-10-27T03:00:00|2024-10-27T03:00:10|2024-10-27T03:10:10"
+		early = "the job ends before it starts, as where the clock is set back: print Elapsed too"
+	)
+	for _, c := range []struct {
+		text, want, left string
+		measured         float64
+	}{
+		{"JobID|Submit|Start|End\n" + back + "\n" + sound + "\n", "2:10m0s", early, 610},
+		{"JobID|Submit|Start|End|Elapsed\n" + back + "|00:20:00\n" + sound + "|00:10:00\n", "1:20m0s 2:10m0s", "",
+			(25*60 + 610) / 2.},
+		{"JobID|Submit|Start|End|Elapsed\n" + back + "|INVALID\n" + sound + "|05:30\n", "2:5m30s", early, 610},
+		{"JobID|Submit|Start|End|Elapsed\n" + back + "|1-02:03:04\n" + sound + "|\n", "1:26h3m4s 2:10m0s", "",
+			(5*60 + 26*3600 + 184 + 610) / 2.},
+	} {
+		f, err := Read("trace", strings.NewReader(c.text), containers())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for job, err := range f.Jobs {
+			if err != nil {
+				t.Fatalf("%s: %v", c.text, err)
+			}
+			got = append(got, fmt.Sprintf("%s:%v", job.Name, job.Payload.(*Truth).Time(0, 1)))
+		}
+		left := ""
+		for _, e := range f.Report.LeftOut {
+			left += e.What
+		}
+		if strings.Join(got, " ") != c.want || left != c.left || math.Abs(f.Report.Measured-c.measured) > 1e-6 {
+			t.Errorf("%s: %s, want %s; report %+v", c.text, got, c.want, f.Report)
+		}
+	}
+	for _, bad := range []string{"x", "1-", "-10:00", "1:2:3:4", "1-1:2:3:4", "00:00:99999999", "1-00:-1:0", "10:0x1"} {
+		_, err := drain(t, []byte("JobID|Submit|Start|End|Elapsed\n"+sound+"|"+bad+"\n"))
+		wantError(t, err, "trace:2: job 2: elapsed: \""+bad+"\", must be a time such as")
+	}
+}
+
 // An executor's memory has any unit that Spark reads. 2 GiB and 384 MiB of overhead are a task's, as it has one core.
 func TestImportSparkMemory(t *testing.T) {
 	text := unpacked(t, content(t, samples+"/application_1795431750327_0002_1.gz"))
@@ -211,7 +257,7 @@ func TestImportErrors(t *testing.T) {
 		{"google.csv", ",0.03125,0.015625\n601", "\n601", "trace:2: has 7 fields, and the first line names 9"},
 		{"jobs.swf", "20 1 30", "20 1 x", `trace:5: field 4: "x", must be a number`},
 		{"sacct.txt", "|Start|", "|Began|", "trace:1: has no column start"},
-		{"sacct.txt", "T10:10:30|COMPLETED|16", "T09:10:30|COMPLETED|16", "trace:2: job 101: ends at"},
+		{"sacct.txt", "T10:10:30|COMPLETED|16", "T10:10:30|COMPLETED|0x10", "trace:2: job 101: alloccpus"},
 		{"yarn-apps.json", `"finishedTime":1700000162000`, `"finishedTime":1500000162000`,
 			"application_1700000000000_0002"},
 		{"mapred-history.txt", "23-Nov-2026 11:02:06 (7sec)\tlocalhost", "yesterday\tlocalhost",

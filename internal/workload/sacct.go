@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,8 +15,8 @@ import (
 const sacctTime = "2006-01-02T15:04:05"
 
 // readSacct reads jobs of Slurm as `sacct --parsable2` prints them: a line of names, and a line a job, parted by |. It
-// needs JobID, Submit, Start and End; it uses JobName, User, Partition, AllocCPUS (or NCPUS), AllocNodes (or NNodes)
-// and ReqMem. A job is a task on each of its nodes for as long as it ran. Steps of jobs are left out.
+// needs JobID, Submit, Start and End; it uses Elapsed, JobName, User, Partition, AllocCPUS (or NCPUS), AllocNodes (or
+// NNodes) and ReqMem. A job is a task on each of its nodes for as long as it ran. Steps of jobs are left out.
 func readSacct(in *input, o *Options, e emit) error {
 	in.report.never("that the nodes of a job start together: they are tasks, which start when there is room",
 		"the sizes of nodes: describe them with --cluster", "dependencies, reservations and back-filling")
@@ -32,7 +33,7 @@ func readSacct(in *input, o *Options, e emit) error {
 			for _, need := range []string{"jobid", "submit", "start", "end"} {
 				if _, ok := places[need]; !ok {
 					return in.at(number, 0, "has no column %s: print it by 'sacct --parsable2 --format=JobID,JobName,"+
-						"User,Partition,Submit,Start,End,State,AllocCPUS,AllocNodes,ReqMem'", need)
+						"User,Partition,Submit,Start,End,Elapsed,State,AllocCPUS,AllocNodes,ReqMem'", need)
 				}
 			}
 			return nil
@@ -85,11 +86,21 @@ func (o *Options) slurmJob(report *Report, of func(...string) string, ordinal in
 		}
 		at[i] = t
 	}
-	took := at[2].Sub(at[1])
-	if took < 0 || took > MaxTime {
-		return nil, fmt.Errorf("ends at %s, starts at %s", of("end"), of("start"))
+	between := at[2].Sub(at[1])
+	took, said, err := slurmElapsed(of("elapsed"))
+	if err != nil {
+		return nil, err
 	}
-	if took == 0 {
+	if !said {
+		took = between
+	}
+	switch {
+	case took > MaxTime:
+		return nil, fmt.Errorf("runs for more than ten years: ends at %s, starts at %s", of("end"), of("start"))
+	case took < 0:
+		report.leave("the job ends before it starts, as where the clock is set back: print Elapsed too")
+		return nil, nil
+	case took == 0:
 		report.leave("the job did not run, or runs still")
 		return nil, nil
 	}
@@ -109,11 +120,38 @@ func (o *Options) slurmJob(report *Report, of func(...string) string, ordinal in
 	if memory == 0 {
 		report.lack("memory (ReqMem): tasks have the default")
 	}
-	report.took(at[2].Sub(at[0]))
+	report.took(max(0, at[1].Sub(at[0])) + max(between, took)) // a suspended job takes longer than it runs
 	spec := sched.JobSpec{Name: of("jobname", "jobid"), User: of("user"), Queue: of("partition"), Type: "SLURM",
 		Submit: sched.Time(at[0].Unix()) * sched.Time(time.Second)}
 	return o.imported(spec, ordinal, []importedStage{{each: o.each(memory, each), tasks: int32(nodes), time: took}})
 }
+
+// slurmElapsed reads Elapsed, how long a job ran: DD-HH:MM:SS, whose larger units may be missing. It is right also if
+// the clock was changed between start and end, which are in local time. false: not said, as by an empty text, and by
+// INVALID, which sacct prints for a negative time.
+func slurmElapsed(text string) (took time.Duration, said bool, err error) {
+	if text == "" || text == "INVALID" {
+		return 0, false, nil
+	}
+	days, clock, ok := strings.Cut(text, "-")
+	if !ok {
+		days, clock = "0", text
+	}
+	fields := strings.Split(days+strings.Repeat(":0", max(0, 2-strings.Count(clock, ":")))+":"+clock, ":")
+	if len(fields) == len(slurmUnits) {
+		for i, unit := range slurmUnits {
+			n, fault := strconv.ParseUint(fields[i], 10, 16)
+			took, err = took+time.Duration(n)*unit, errors.Join(err, fault)
+		}
+		if err == nil {
+			return took, true, nil
+		}
+	}
+	return 0, false, fmt.Errorf("elapsed: %.40q, must be a time such as 1-02:03:04 or 02:03:04", text)
+}
+
+// slurmUnits are the units of the fields of Elapsed.
+var slurmUnits = [...]time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
 
 // count1 reads a number from 1 on; an empty text and 0 are 1.
 func count1(text, what string) (int64, error) {

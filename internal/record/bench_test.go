@@ -73,7 +73,7 @@ func BenchmarkRecordDay(b *testing.B) {
 			b.Run(name, func(b *testing.B) {
 				for b.Loop() {
 					c := &counting{}
-					w, err := NewWriter(c, Header{}, Options{Span: span})
+					w, err := NewWriter(c, Header{}, Options{span: span})
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -364,16 +364,16 @@ func (s *short) Write(b []byte) (int, error) {
 // When the disk is full the writer says so, keeps saying the same, writes no more, and what it wrote is a record that
 // was cut off.
 func TestDiskFull(t *testing.T) {
-	whole := recorded(t, Options{Span: sec}, func(w *Writer) { mrorder41(sched.Config{}, w).run() })
+	whole := recorded(t, Options{span: sec}, func(w *Writer) { mrorder41(sched.Config{}, w).run() })
 	out := &short{n: len(whole) - 60, err: errors.New("no space left on device")}
-	w, err := NewWriter(out, Header{Engine: "test", Seed: 1, Policy: "test"}, Options{Span: sec})
+	w, err := NewWriter(out, Header{Engine: "test", Seed: 1, Policy: "test"}, Options{span: sec})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mrorder41(sched.Config{}, w).run()
 	first := w.Err()
-	if !errors.Is(first, out.err) || w.Close() != first || out.more != 0 || w.Written() != int64(out.n) {
-		t.Errorf("%v, then %v; %d more writes; %d bytes written of %d", first, w.Close(), out.more, w.Written(), out.n)
+	if !errors.Is(first, out.err) || w.Close() != first || out.more != 0 || w.written != int64(out.n) {
+		t.Errorf("%v, then %v; %d more writes; %d bytes written of %d", first, w.Close(), out.more, w.written, out.n)
 	}
 	n := 0
 	for _, err := range reader(t, out.b.Bytes()).Steps() {
@@ -391,7 +391,7 @@ func TestDiskFull(t *testing.T) {
 // A Step that is larger than a block has one of its own, and its neighbours are in others.
 func TestLargeStep(t *testing.T) {
 	k := &kept{}
-	b := recorded(t, Options{Span: -1}, func(w *Writer) {
+	b := recorded(t, Options{span: -1}, func(w *Writer) {
 		r := newRig(sched.Config{}, w, k)
 		r.node(slots(5, 0))
 		r.submit(1, mapReduce(0, 1, sec, 0, 0))
@@ -619,7 +619,7 @@ func stockRecords(t testing.TB) (list [][]byte) {
 // short as it can, and tries no others for up to a minute. Inputs of FuzzEditedRecord are short enough, and its records
 // larger.
 func FuzzReader(f *testing.F) {
-	small := write(f, Header{}, Options{Policy: &inOrder{}, Gap: 1, Span: 1}, func(w *Writer) {
+	small := write(f, Header{}, Options{Policy: &inOrder{}, Gap: 1, span: 1}, func(w *Writer) {
 		g := newRig(sched.Config{}, w)
 		g.node(slots(1, 1))
 		g.submit(1, mapReduce(0, 2, sec, 1, sec))

@@ -102,7 +102,7 @@ func recordedAs(t testing.TB, seed uint64, run func(*Writer)) []byte {
 // byte changed yields those before the damage, and says where that is.
 func TestCutAndDamaged(t *testing.T) {
 	k := &kept{}
-	b := recorded(t, Options{Span: 4 * sec}, func(w *Writer) { mrorder41(sched.Config{}, w, k).run() })
+	b := recorded(t, Options{span: 4 * sec}, func(w *Writer) { mrorder41(sched.Config{}, w, k).run() })
 	var ends, steps []int // of the blocks: where in the file, and how many Steps until then
 	{
 		r := reader(t, b)

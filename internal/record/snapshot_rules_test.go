@@ -121,7 +121,7 @@ func TestSnapshotsThatCannotBe(t *testing.T) {
 // A snapshot gives back what the policy and the estimator remembered, and no more where there is no estimator.
 func TestSnapshotHoldsMemories(t *testing.T) {
 	for _, e := range []sched.Estimator{nil, &talks{text: "e"}} {
-		b := write(t, Header{}, Options{Policy: &talks{text: "p"}, Estimator: e, Gap: 1, Span: -1}, func(w *Writer) {
+		b := write(t, Header{}, Options{Policy: &talks{text: "p"}, Estimator: e, Gap: 1, span: -1}, func(w *Writer) {
 			r := newRig(sched.Config{Can: allPowers}, w)
 			r.node(slots(1, 1))
 			r.submit(1, mapReduce(0, 3, sec, 0, 0))

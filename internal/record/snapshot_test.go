@@ -45,7 +45,7 @@ func stateBytes(t *testing.T, core *sched.Core) []byte {
 // chaosRecord is the record of a chaotic run with a snapshot at about each kilobyte.
 func chaosRecord(t testing.TB, seed uint64) []byte {
 	h := Header{Core: CoreConfigOf(chaosConfig(seed))}
-	return write(t, h, Options{Policy: &inOrder{}, Gap: 512, Span: 1}, func(w *Writer) { chaosRun(t, seed, w) })
+	return write(t, h, Options{Policy: &inOrder{}, Gap: 512, span: 1}, func(w *Writer) { chaosRun(t, seed, w) })
 }
 
 // A core that begins at a snapshot is equal to one that has lived through the whole record, byte by byte of its state,
@@ -256,7 +256,7 @@ func TestSnapshotsAreBounded(t *testing.T) {
 			t.Errorf("after a snapshot of %d bytes come %d", size, gap)
 		}
 	}
-	small := recorded(t, Options{Policy: &inOrder{}, Span: 1}, func(w *Writer) { chaosRun(t, 4, w) })
+	small := recorded(t, Options{Policy: &inOrder{}, span: 1}, func(w *Writer) { chaosRun(t, 4, w) })
 	if marks := reader(t, small).Marks(); len(small) > leastGap || len(marks) > 0 {
 		t.Errorf("%d snapshots in %d bytes", len(marks), len(small))
 	}
@@ -414,7 +414,7 @@ func TestRecordOfForgottenShapes(t *testing.T) {
 		config, want := chaosConfig(seed), &held{}
 		config.Forget = func() bool { return true }
 		h := Header{Core: CoreConfigOf(config)}
-		b := write(t, h, Options{Policy: &inOrder{}, Gap: 512, Span: 1}, func(w *Writer) {
+		b := write(t, h, Options{Policy: &inOrder{}, Gap: 512, span: 1}, func(w *Writer) {
 			chaosRunOf(t, seed, config, w, want)
 		})
 		whole, rows := reader(t, b), 0

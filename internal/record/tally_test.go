@@ -327,7 +327,7 @@ func TestReplayTellsDefects(t *testing.T) {
 			t.Errorf("played: %v, want %q", err, want)
 		}
 	}
-	good := write(t, Header{}, Options{Policy: &inOrder{}, Gap: 64, Span: 1}, func(w *Writer) {
+	good := write(t, Header{}, Options{Policy: &inOrder{}, Gap: 64, span: 1}, func(w *Writer) {
 		mrorder41(sched.Config{}, w).run()
 	})
 	breaks := deciders(func() sched.Policy { return &breaksAt{at: sec} })

@@ -16,7 +16,7 @@ import (
 
 const (
 	blockSize   = 64 << 10    // bytes before compression, at most, unless one Step alone has more
-	blockSpan   = time.Second // of the run's time, at most
+	blockSpan   = time.Second // most of the run's time in a block
 	mostBlock   = 40 << 20    // bytes before compression that a block holds at most: a Step of 100,000 jobs fits
 	mostEntries = 5 << 18     // events and actions that a Step holds at most: the largest cluster fits when it joins
 	endMark     = "\x00\x00\x00\x00end\n"
@@ -26,17 +26,18 @@ const (
 type Options struct {
 	Payload   Payload
 	Overwrite bool // an existing file
-	// of a block, at most: what a crash may lose. Zero: a second; negative: blocks end when they are full
-	Span sched.Time
 	// Policy and Estimator (nil: none) are those of the run. Snapshots have what they remember; a nil Policy: there are
 	// no snapshots.
 	Policy    sched.Policy
 	Estimator sched.Estimator
 	Gap       int64 // bytes between snapshots; zero: 1 to 4 MiB, but at least four times the size of the one before
+
+	span sched.Time // most of the run's time in a block; zero: blockSpan; negative: blocks end when they are full
 }
 
-// A Writer writes a record as the run goes: it is a Follower. An error is kept, ends the writing, and is what
-// Err and Close return.
+// A Writer writes a record as the run goes: it is a Follower. Steps are written a block at a time: when the block is
+// full, with the first Step that comes a second later, by Flush and by Close. A crash loses the Steps that were not
+// written. An error is kept, ends the writing, and is what Err, Flush and Close return.
 type Writer struct {
 	out     io.Writer
 	file    *os.File // out, where the writer opened it
@@ -94,7 +95,7 @@ func newWriter(out io.Writer, name string, h Header, o Options) (*Writer, error)
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
-	w := &Writer{out: out, name: name, zip: zip, memory: newMemory(false, o.Payload), span: o.Span}
+	w := &Writer{out: out, name: name, zip: zip, memory: newMemory(false, o.Payload), span: o.span}
 	w.snaps = snapshots{policy: o.Policy, estimator: o.Estimator, gap: o.Gap, next: o.Gap}
 	if o.Gap == 0 {
 		w.snaps.next = leastGap
@@ -215,7 +216,8 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// Flush writes what is not written yet, as a block: for an engine that has had nothing to say for a while.
+// Flush writes the Steps that are not written yet, as a block. It does nothing where there are none. An engine in which
+// long times pass without a Step calls it meanwhile, in the goroutine that calls Record.
 func (w *Writer) Flush() error {
 	w.flush(w.all())
 	return w.err
@@ -223,9 +225,6 @@ func (w *Writer) Flush() error {
 
 // Err returns the first error of the writing, after which nothing more was written; the record is readable up to there.
 func (w *Writer) Err() error { return w.err }
-
-// Written returns how many bytes the record has so far.
-func (w *Writer) Written() int64 { return w.written }
 
 // Close writes what is left, the index of the snapshots, and the end mark.
 func (w *Writer) Close() error {

@@ -61,12 +61,23 @@ func (s *Setup) openRecord(core sched.Config) (*record.Writer, error) {
 // is full.
 type complainer struct {
 	*record.Writer
-	complain func(error) // nil: it has complained
+	complain func(error) // nil: it has complained, or Close alone tells
 }
 
 // Record implements sched.Recorder.
 func (c *complainer) Record(now sched.Time, events []sched.Event, actions []sched.Action) {
 	c.Writer.Record(now, events, actions)
+	c.check()
+}
+
+// flush writes what is not written yet.
+func (c *complainer) flush() {
+	_ = c.Flush() // kept by the writer
+	c.check()
+}
+
+// check reports the writer's failure.
+func (c *complainer) check() {
 	if err := c.Err(); err != nil && c.complain != nil {
 		c.complain(err)
 		c.complain = nil

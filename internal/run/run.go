@@ -72,7 +72,7 @@ type Opened struct {
 	estimator sched.Estimator // as it was made, without what keeps it
 	learned   *history
 	state     state
-	writer    *record.Writer
+	writer    *complainer // nil: there is no record
 }
 
 // Open makes all that a run needs besides its engine. The caller closes it.
@@ -193,13 +193,9 @@ func (s *Setup) follow(o *Opened) error {
 	if err != nil {
 		return err
 	}
-	o.writer = w
-	switch {
-	case w == nil:
-	case s.Complain != nil:
-		all = append(all, &complainer{w, s.Complain})
-	default:
-		all = append(all, w)
+	if w != nil {
+		o.writer = &complainer{w, s.Complain}
+		all = append(all, o.writer)
 	}
 	if s.Loans != nil {
 		all = append(all, s.Loans)
@@ -225,8 +221,14 @@ func (s *Setup) follow(o *Opened) error {
 }
 
 // Keep says that the run has come to now. What outlives the run counts up to then, and is saved if the last save is
-// saveEvery old. An engine calls Keep where saveEvery may pass without a Step, and when it ends.
-func (o *Opened) Keep(now sched.Time) { o.state.keep(now) }
+// saveEvery old. The record is written up to the last Step. An engine calls Keep where saveEvery may pass without a
+// Step, and when it ends, in the goroutine that calls Step.
+func (o *Opened) Keep(now sched.Time) {
+	o.state.keep(now)
+	if o.writer != nil {
+		o.writer.flush()
+	}
+}
 
 // Close writes what was learned and ends the record.
 func (o *Opened) Close() error {

@@ -72,8 +72,8 @@ type Config struct {
 type Debts struct {
 	// Statement returns what was lent and borrowed up to an instant, for REST; nil: no statement is kept.
 	Statement func(sched.Time) any
-	// Keep saves the debts as of an instant. It is called every five seconds, and at the end, because debts grow even
-	// while nothing happens. nil: debts do not outlive the process.
+	// Keep saves the debts as of an instant, and writes the record up to its last Step. It is called every five
+	// seconds, and at the end, because debts grow even while nothing happens. nil: debts do not outlive the process.
 	Keep func(sched.Time)
 }
 

@@ -1,6 +1,11 @@
 package sched
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Time is an instant, in nanoseconds since the run began, or the length of an interval.
 type Time = time.Duration
@@ -249,4 +254,32 @@ const (
 	CanResize
 	CanNameTasks // the engine runs the task that it is told to: needed to speculate
 	CanProbe
+
+	numPowers = iota
+	AllPowers = Powers(1<<numPowers - 1)
 )
+
+// powerNames are the names of the powers, in the order of their bits. Records have them: a name never changes.
+var powerNames = [numPowers]string{"kill", "suspend", "resize", "name-tasks", "probe"}
+
+// Names returns the names of p's powers, in the order of the constants. Bits beyond AllPowers have no names.
+func (p Powers) Names() (names []string) {
+	for i, name := range powerNames {
+		if p>>i&1 != 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// PowersNamed returns the powers that have the names. The error names the first one that is not known.
+func PowersNamed(names []string) (p Powers, err error) {
+	for _, name := range names {
+		i := slices.Index(powerNames[:], name)
+		if i < 0 {
+			return 0, fmt.Errorf("power %q: must be one of %s", name, strings.Join(powerNames[:], ", "))
+		}
+		p |= 1 << i
+	}
+	return p, nil
+}

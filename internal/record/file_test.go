@@ -211,6 +211,38 @@ func TestPayload(t *testing.T) {
 	}
 }
 
+// A record has each power by its name, in words that never change. A power without a name is an error: a replay would
+// run without it.
+func TestPowers(t *testing.T) {
+	for p, want := range map[Powers]string{
+		0:                                       `[]`,
+		Powers(sched.CanKill | sched.CanResize): `["kill","resize"]`,
+		Powers(sched.CanSuspend | sched.CanNameTasks): `["suspend","name-tasks"]`,
+		Powers(sched.AllPowers):                       `["kill","suspend","resize","name-tasks","probe"]`,
+	} {
+		text, err := json.Marshal(p)
+		if err != nil || string(text) != want {
+			t.Errorf("%b: %s, %v; want %s", p, text, err, want)
+		}
+		back := ^p
+		if err := json.Unmarshal(text, &back); err != nil || back != p {
+			t.Errorf("%s is read as %b, %v", text, back, err)
+		}
+	}
+	next := sched.AllPowers + 1
+	if text, err := json.Marshal(Powers(next | sched.CanKill)); err == nil {
+		t.Errorf("a power without a name is written as %s", text)
+	}
+	if _, err := NewWriter(io.Discard, Header{Core: CoreConfigOf(sched.Config{Can: next})}, Options{}); err == nil {
+		t.Error("a record is begun without one of the powers")
+	}
+	var p Powers
+	err := json.Unmarshal([]byte(`["kill","fly"]`), &p)
+	if err == nil || !strings.Contains(err.Error(), `power "fly"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestHeader(t *testing.T) {
 	h := Header{
 		Engine:    "sim",

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strconv"
-	"strings"
 
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -83,17 +82,12 @@ func (c CoreConfig) Config() sched.Config {
 // Powers are sched.Powers, written by name.
 type Powers sched.Powers
 
-var powerNames = []string{"kill", "suspend", "resize", "name-tasks", "probe"}
-
-// MarshalJSON writes the names of the powers.
+// MarshalJSON writes the names of the powers. It fails for a power without a name, because a replay would lack it.
 func (p Powers) MarshalJSON() ([]byte, error) {
-	names := []string{}
-	for i, name := range powerNames {
-		if p>>i&1 != 0 {
-			names = append(names, name)
-		}
+	if unknown := sched.Powers(p) &^ sched.AllPowers; unknown != 0 {
+		return nil, fmt.Errorf("powers %#b have no names", unknown)
 	}
-	return json.Marshal(names)
+	return json.Marshal(append([]string{}, sched.Powers(p).Names()...))
 }
 
 // UnmarshalJSON reads names of powers.
@@ -102,18 +96,9 @@ func (p *Powers) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &names); err != nil {
 		return err
 	}
-	*p = 0
-next:
-	for _, name := range names {
-		for i, known := range powerNames {
-			if name == known {
-				*p |= 1 << i
-				continue next
-			}
-		}
-		return fmt.Errorf("power %q: must be one of %s", name, strings.Join(powerNames, ", "))
-	}
-	return nil
+	named, err := sched.PowersNamed(names)
+	*p = Powers(named)
+	return err
 }
 
 // line returns the first line of a record.

@@ -37,24 +37,10 @@ var (
 	Manager = Engine{Verb: "rm", Name: "yarn", Can: yarn.Powers, Limit: yarn.GrantsPerStep, about: "a ResourceManager"}
 )
 
-// powerWords name the powers in sentences.
-var powerWords = []struct {
-	power sched.Powers
-	word  string
-}{
-	{sched.CanKill, "kill"},
-	{sched.CanSuspend, "suspend"},
-	{sched.CanResize, "resize"},
-	{sched.CanNameTasks, "name tasks"},
-	{sched.CanProbe, "probe"},
-}
-
-// PowerNames returns the names of p's powers.
+// PowerNames returns the names of p's powers, as they stand in sentences.
 func PowerNames(p sched.Powers) (names []string) {
-	for _, w := range powerWords {
-		if p&w.power != 0 {
-			names = append(names, w.word)
-		}
+	for _, name := range p.Names() {
+		names = append(names, strings.ReplaceAll(name, "-", " "))
 	}
 	return names
 }

@@ -123,10 +123,10 @@ func (b *Board) PlotGantt() *chart.Chart {
 	return c
 }
 
-// trackOf distributes the attempts of a node, which list has in order of start, over tracks, so that no two bars of a
-// track overlap. It returns the track of each attempt: the lowest, from 0, that is free when the attempt starts. An
-// attempt that has not ended holds its track until now, and one without duration for a nanosecond. It costs
-// O(attempts × tracks).
+// trackOf distributes the attempts of a node, which list has in order of start, over the tracks of the node's lane, so
+// that no two bars of a track overlap. It returns the track of each attempt: the lowest, from 0, that is free when the
+// attempt starts. An attempt that has not ended holds its track until now, and one without duration for a nanosecond.
+// It costs O(attempts × tracks).
 func trackOf(list []*attempt, now sched.Time) []int {
 	tracks := make([]int, len(list))
 	var free []sched.Time // when each track is free again

@@ -62,8 +62,9 @@ func (m *Mark) code(c *coder) {
 type snapshots struct {
 	policy    sched.Policy // nil: there are none
 	estimator sched.Estimator
-	gap       int64 // bytes between two; zero: as gapAfter says
-	next      int64 // the next snapshot comes when the record has at least so many bytes
+	note      func(string) // is told why a snapshot is left out; nil: it was told, or is not to be
+	gap       int64        // bytes between two; zero: as gapAfter says
+	next      int64        // the next snapshot comes when the record has at least so many bytes
 	marks     []Mark
 	at        Mark // counts the Steps, entries and blocks
 }
@@ -82,6 +83,7 @@ func (s *snapshots) take(w *Writer) {
 	}
 	if err != nil { // the policy of another program, which need not survive JSON
 		s.policy = nil
+		s.leftOut(w, fmt.Sprintf("what the policy or the estimator remembers cannot be written: %v", err))
 		return
 	}
 	c := &coder{payload: w.memory.payload}
@@ -89,6 +91,11 @@ func (s *snapshots) take(w *Writer) {
 	carry(c, w.memory)
 	if c.err != nil || len(c.b) > mostBlock {
 		s.next = 2 * w.written
+		why := fmt.Sprintf("a snapshot would have %d bytes, and a block holds at most %d", len(c.b), mostBlock)
+		if c.err != nil {
+			why = c.err.Error()
+		}
+		s.leftOut(w, why)
 		return
 	}
 	head := &coder{}
@@ -100,6 +107,15 @@ func (s *snapshots) take(w *Writer) {
 	s.marks = append(s.marks, mark)
 	if s.next = w.written + s.gap; s.gap == 0 {
 		s.next = w.written + gapAfter(w.written-mark.Offset)
+	}
+}
+
+// leftOut tells once that a snapshot is left out, and why.
+func (s *snapshots) leftOut(w *Writer, why string) {
+	if s.note != nil {
+		s.note(fmt.Sprintf("%s has no snapshot after %d bytes, so questions about what comes later take longer: %s",
+			w.name, w.written, why))
+		s.note = nil
 	}
 }
 

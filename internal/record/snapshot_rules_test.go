@@ -118,6 +118,35 @@ func TestSnapshotsThatCannotBe(t *testing.T) {
 	}
 }
 
+// The writer tells once why it leaves snapshots out, and nothing while it takes them.
+func TestSnapshotLeftOut(t *testing.T) {
+	large, silent := &talks{text: strings.Repeat("x", mostBlock)}, &talks{}
+	for name, c := range map[string]struct {
+		policy *talks
+		e      sched.Estimator
+		want   string
+	}{
+		"taken":     {&talks{text: "p"}, &talks{text: "e"}, ""},
+		"too large": {large, nil, "a block holds at most 41943040"},
+		"policy":    {silent, nil, "type *record.talks: it has no memory"},
+		"estimator": {&talks{text: "p"}, silent, "cannot be written: json: error calling MarshalJSON"},
+	} {
+		var said []string
+		o := Options{Policy: c.policy, Estimator: c.e, Gap: 1, Note: func(s string) { said = append(said, s) }}
+		r := newDueRig(t, o)
+		for at := range int64(4) {
+			r.at(1000 << (2 * at))
+		}
+		switch {
+		case c.want == "" && len(said) > 0:
+			t.Errorf("%s: %q", name, said)
+		case c.want != "" && (len(said) != 1 || !strings.Contains(said[0], c.want) ||
+			!strings.HasPrefix(said[0], "record has no snapshot after 1")):
+			t.Errorf("%s: %q, want one remark with %s", name, said, c.want)
+		}
+	}
+}
+
 // A snapshot gives back what the policy and the estimator remembered, and no more where there is no estimator.
 func TestSnapshotHoldsMemories(t *testing.T) {
 	for _, e := range []sched.Estimator{nil, &talks{text: "e"}} {

@@ -25,12 +25,16 @@ const (
 // Options are what a writer may be told.
 type Options struct {
 	Payload   Payload
-	Overwrite bool // an existing file
-	// Policy and Estimator (nil: none) are those of the run. Snapshots have what they remember; a nil Policy: there are
-	// no snapshots.
+	Overwrite bool // replace an existing file
+	// Policy and Estimator (nil: none) are those of the run. Snapshots have what they remember as JSON; a nil Policy:
+	// there are no snapshots. Where what they remember is not JSON, or a snapshot would not fit into a block, the
+	// record has none, and a reader begins further ahead.
 	Policy    sched.Policy
 	Estimator sched.Estimator
-	Gap       int64 // bytes between snapshots; zero: 1 to 4 MiB, but at least four times the size of the one before
+	Note      func(string) // is told, once, the reason why a snapshot was left out; nil: it is not told
+	// Gap is the number of bytes between snapshots; zero: 1 to 4 MiB, but at least four times the size of the one
+	// before.
+	Gap int64
 
 	span sched.Time // most of the run's time in a block; zero: blockSpan; negative: blocks end when they are full
 }
@@ -96,7 +100,7 @@ func newWriter(out io.Writer, name string, h Header, o Options) (*Writer, error)
 		return nil, fmt.Errorf("write %s: %w", name, err)
 	}
 	w := &Writer{out: out, name: name, zip: zip, memory: newMemory(false, o.Payload), span: o.span}
-	w.snaps = snapshots{policy: o.Policy, estimator: o.Estimator, gap: o.Gap, next: o.Gap}
+	w.snaps = snapshots{policy: o.Policy, estimator: o.Estimator, note: o.Note, gap: o.Gap, next: o.Gap}
 	if o.Gap == 0 {
 		w.snaps.next = leastGap
 	}

@@ -40,7 +40,9 @@ func (s *Setup) openRecord(core sched.Config) (*record.Writer, error) {
 			return nil, err
 		}
 	}
-	options := record.Options{Payload: Payload, Policy: core.Policy, Estimator: core.Estimator, Gap: s.Gap}
+	options := record.Options{
+		Payload: Payload, Policy: core.Policy, Estimator: core.Estimator, Note: s.Note, Gap: s.Gap,
+	}
 	if s.RecordTo != nil {
 		return record.NewWriter(s.RecordTo, h, options)
 	}

@@ -50,7 +50,7 @@ type Setup struct {
 	Gap       int64                // bytes between snapshots in the record; zero: as record.Options says
 	Complain  func(error)          // is told at once when the record cannot be written; nil: Close alone tells
 	Unsaved   func(error)          // is told when what was learned cannot be saved meanwhile; nil: Close alone saves
-	Note      func(string)         // is told what the policy finds out for the user; nil: nothing is told
+	Note      func(string)         // is told what the policy finds out, and of missing snapshots; nil: nothing is told
 	Row       func(*record.JobRow) // is told of each job that has ended; nil: nothing is told
 	Watch     []record.Follower    // other followers of the run
 }

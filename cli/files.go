@@ -117,15 +117,21 @@ func sameFile(a, b string) bool {
 	return errA != nil && errB != nil && whereabouts(a) == whereabouts(b)
 }
 
-// whereabouts is a clean path of a file that need not be there, through links to its folder.
+// whereabouts returns a clean path of a file that need not be there, without links among the folders above it that are
+// there.
 func whereabouts(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		return filepath.Join(dir, filepath.Base(path))
+	path = filepath.Clean(path)
+	dir, name := filepath.Split(path)
+	if name == "" {
+		return path
 	}
-	return filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return filepath.Join(real, name)
+	}
+	return filepath.Join(whereabouts(dir), name)
 }
 
 // equalFolders reports whether two output directories have files of the same names, with the same bytes in each. All

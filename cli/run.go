@@ -541,34 +541,66 @@ func inputFiles(path string) ([]input.File, error) {
 
 // checkOutputs refuses outputs that exist or that two jobs share, before any work is done.
 func (f *runFlags) checkOutputs(m *mix, policies []string) error {
-	seen := map[string]string{}
+	var all []outputPlace
 	for _, j := range m.jobs {
 		if j.Program.Output == "" {
 			return fmt.Errorf("%s: job %q has no output", m.name, j.Spec.Name)
 		}
-		var there []string // the outputs that exist
 		for _, p := range policies {
 			dir, err := filepath.Abs(policyPlace{p, len(policies) > 1}.output(j.Program.Output))
 			if err != nil {
 				return err
 			}
-			if other, twice := seen[dir]; twice {
-				return fmt.Errorf("jobs %q and %q both write to %s", other, j.Spec.Name, dir)
-			}
-			seen[dir] = j.Spec.Name
-			switch _, err = os.Lstat(dir); {
+			all = append(all, outputPlace{job: j.Spec.Name, dir: dir, at: whereabouts(dir)})
+		}
+	}
+	if err := apart(all); err != nil {
+		return err
+	}
+	for i, j := range m.jobs {
+		var there []string // the outputs that exist
+		for _, o := range all[i*len(policies) : (i+1)*len(policies)] {
+			switch _, err := os.Lstat(o.dir); {
 			case err == nil && !f.overwrite:
-				return fmt.Errorf("output %s exists: choose another, remove it, or say --overwrite", dir)
+				return fmt.Errorf("output %s exists: choose another, remove it, or say --overwrite", o.dir)
 			case err == nil:
-				there = append(there, dir)
+				there = append(there, o.dir)
 			case errors.Is(err, syscall.ENOTDIR):
-				return fmt.Errorf("output %s: a file stands where a directory above it must be", dir)
+				return fmt.Errorf("output %s: a file stands where a directory above it must be", o.dir)
 			case !errors.Is(err, fs.ErrNotExist):
-				return fmt.Errorf("output %s: %w", dir, err)
+				return fmt.Errorf("output %s: %w", o.dir, err)
 			}
 		}
 		if err := replaces(there, j); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// An outputPlace is the directory that a job writes under a policy.
+type outputPlace struct {
+	job string
+	dir string // as messages have it
+	at  string // without links above it
+}
+
+// apart refuses outputs that are one directory, and an output that lies in the tree of another one: the job that ends
+// last would replace both. O(outputs * depth of their paths).
+func apart(outputs []outputPlace) error {
+	seen := map[string]outputPlace{} // by at
+	for _, o := range outputs {
+		if other, twice := seen[o.at]; twice {
+			return fmt.Errorf("jobs %q and %q both write to %s", other.job, o.job, o.dir)
+		}
+		seen[o.at] = o
+	}
+	for _, o := range outputs {
+		for above := filepath.Dir(o.at); above != filepath.Dir(above); above = filepath.Dir(above) {
+			if other, in := seen[above]; in {
+				return fmt.Errorf("job %q writes to %s, which lies in the output %s of job %q: choose another output",
+					o.job, o.dir, other.dir, other.job)
+			}
 		}
 	}
 	return nil

@@ -55,3 +55,54 @@ func TestRunChain(t *testing.T) {
 		}
 	}
 }
+
+// TestRunOutputsApart: an output that lies in that of another job, which would replace it, is refused before any work
+// is done, whichever job comes first and through links.
+func TestRunOutputsApart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("in.txt", []byte("a\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir("real", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real", "link"); err != nil {
+		t.Fatal(err)
+	}
+	const job = "  - {name: %s, job: wordcount, input: [in.txt], output: %s}\n"
+	for _, c := range []struct{ one, two, policies, want string }{
+		{"o", "o/words", "fifo", `job "two" writes to`},
+		{"o/words", "o", "fifo", `job "one" writes to`},
+		{"o", "o/deep/down", "fifo", `job "two" writes to`},
+		{"link/o", "real/o/words", "fifo", `job "two" writes to`},
+		{"link/o", "real/o", "fifo", `jobs "one" and "two" both write to`},
+		{"o", "o/fifo", "fifo,fair", `job "two" writes to`},
+		{"o", "o-words", "fifo", ""},
+		{"o/a", "o/b", "fifo,fair", ""},
+	} {
+		if err := os.WriteFile("mix.yaml", fmt.Appendf(nil, "jobs:\n"+job+job, "one", c.one, "two", c.two),
+			0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, more := range [][]string{nil, {"--overwrite"}} {
+			status, _, errs := sojourn(t, append([]string{"run", "mix.yaml", "--policy", c.policies}, more...)...)
+			if c.want == "" {
+				if status != statusOK {
+					t.Errorf("%+v %v: exit status %d, %s", c, more, status, errs)
+				}
+				for _, out := range []string{"o", "o-words"} {
+					if err := os.RemoveAll(out); err != nil {
+						t.Fatal(err)
+					}
+				}
+				continue
+			}
+			if status != statusUsage || !strings.Contains(errs, c.want) {
+				t.Errorf("%+v %v: exit status %d, %s", c, more, status, errs)
+			}
+			if _, err := os.Stat("o"); err == nil {
+				t.Fatalf("%+v %v: something was written", c, more)
+			}
+		}
+	}
+}

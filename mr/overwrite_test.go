@@ -33,6 +33,45 @@ func TestOverwriteSparesOtherFiles(t *testing.T) {
 	}
 }
 
+// TestOverwriteLooksAgain: what another program puts into an output while the job runs that is to replace it stays, and
+// so does the output.
+func TestOverwriteLooksAgain(t *testing.T) {
+	for _, name := range []string{"notes.txt", "words/part-r-00000", "part-of-it/part-r-00000"} {
+		out := filepath.Join(t.TempDir(), "out")
+		if err := os.Mkdir(out, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, out, "part-r-00000", "old")
+		w, err := OpenWorkspace(out, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := testRun(t, w)
+		if err := r.CommitTask(part(t, r, 0, 0, "new")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(out, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Dir(filepath.Join(out, name)), filepath.Base(name), "theirs")
+		first, _, _ := strings.Cut(name, "/")
+		if err := r.CommitJob(); err == nil || !strings.Contains(err.Error(), out+": has "+first+", which no job") {
+			t.Errorf("%s came while the job ran: error %v", name, err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		for file, want := range map[string]string{name: "theirs", "part-r-00000": "old"} {
+			if b, err := os.ReadFile(filepath.Join(out, file)); string(b) != want {
+				t.Errorf("%s came while the job ran: %s is %q, %v, want %q", name, file, b, err, want)
+			}
+		}
+		if left := names(t, filepath.Dir(out)); len(left) != 1 {
+			t.Errorf("%s came while the job ran: left %v", name, left)
+		}
+	}
+}
+
 // A job whose tasks no node could ever hold fails at once and says why, instead of waiting for ever.
 func TestServeTooLarge(t *testing.T) {
 	w := &sleeper{stages: mapReduce(1, 1e9, 1, 1e9)}

@@ -58,7 +58,7 @@ func OpenWorkspace(output string, overwrite bool) (*Workspace, error) {
 		overwrite: overwrite, committed: map[string]bool{},
 	}
 	if err := w.mayWrite(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("output %s: %w", output, err)
 	}
 	if err := os.MkdirAll(w.dir, 0o777); err != nil {
 		return nil, fmt.Errorf("output %s: %w", output, err)
@@ -68,36 +68,37 @@ func OpenWorkspace(output string, overwrite bool) (*Workspace, error) {
 	}
 	// Another run may have finished between the first look and the lock.
 	if err := errors.Join(w.mayWrite(), w.sweep()); err != nil {
-		return nil, errors.Join(err, w.Close())
+		return nil, errors.Join(fmt.Errorf("output %s: %w", output, err), w.Close())
 	}
 	return w, nil
 }
 
+// mayWrite returns an error if the output directory exists and is not to be replaced, or has what no job wrote.
 func (w *Workspace) mayWrite() error {
 	info, err := os.Lstat(w.output)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("output %s: %w", w.output, err)
+		return err
 	case !w.overwrite:
-		return fmt.Errorf("output %s: %w; choose another, remove it, or ask to overwrite it", w.output, ErrOutputExists)
+		return fmt.Errorf("%w; choose another, remove it, or ask to overwrite it", ErrOutputExists)
 	case !info.IsDir():
-		return fmt.Errorf("output %s: is not a directory, and only a directory can be overwritten", w.output)
+		return errors.New("is not a directory, and only a directory can be overwritten")
 	}
 	return w.isOutput()
 }
 
-// isOutput returns an error if the directory holds files that no job wrote: a user may have named one by mistake.
+// isOutput returns an error if the directory holds what no job wrote: a user may have named one by mistake, and another
+// program may have written to it while the job ran.
 func (w *Workspace) isOutput() error {
 	entries, err := os.ReadDir(w.output)
 	if err != nil {
-		return fmt.Errorf("output %s: %w", w.output, err)
+		return err
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != successFile && !strings.HasPrefix(name, "part-") {
-			return fmt.Errorf("output %s: has %s, which no job wrote: not overwritten; remove it, or choose another",
-				w.output, name)
+		if name := e.Name(); e.IsDir() || name != successFile && !strings.HasPrefix(name, "part-") {
+			return fmt.Errorf("has %s, which no job wrote: not overwritten; remove it, or choose another", name)
 		}
 	}
 	return nil
@@ -240,8 +241,12 @@ func (r *Run) CommitJob() error {
 	return nil
 }
 
-// publish makes dir the output directory, atomically. Close, or the next run, removes what it replaces.
+// publish makes dir the output directory, atomically. Close, or the next run, removes what it replaces: it looks again
+// whether a job wrote that.
 func (w *Workspace) publish(dir string) error {
+	if err := w.mayWrite(); err != nil {
+		return err
+	}
 	err := safefile.MoveFolder(dir, w.output, w.overwrite)
 	if errors.Is(err, fs.ErrExist) {
 		return ErrOutputExists

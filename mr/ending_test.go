@@ -1,6 +1,7 @@
 package mr
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -207,5 +208,96 @@ func TestLostOutputsAreFoundTogether(t *testing.T) {
 	}
 	if err := w.Close(false); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A planner takes its time to plan.
+type planner struct {
+	sleeper
+	plan func(ctx context.Context)
+}
+
+func (p *planner) Stages(ctx context.Context) ([]sched.StageSpec, error) {
+	p.plan(ctx)
+	return p.sleeper.Stages(ctx)
+}
+
+// TestServeClosesAll: when ctx is done, Serve closes every job once: one that runs, and those that have not arrived,
+// planned or not, or are being planned. A plan that goes on is not waited for beyond patience, and closed too.
+func TestServeClosesAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stages := mapReduce(1, time.Hour, 0, 0)[:1]
+		runs, planned, late := &sleeper{stages: stages}, &sleeper{stages: stages}, &sleeper{stages: stages}
+		begun := &planner{sleeper{stages: stages}, func(ctx context.Context) { <-ctx.Done() }}
+		stuck := &planner{sleeper{stages: stages}, func(context.Context) { time.Sleep(time.Minute) }}
+		jobs := []Submission{
+			{Spec: &sched.JobSpec{Submit: time.Hour}, Work: planned},
+			{Spec: &sched.JobSpec{Submit: time.Hour}, Work: late, Late: true},
+			{Spec: &sched.JobSpec{}, Work: begun, Late: true},
+			{Spec: &sched.JobSpec{}, Work: runs},
+		}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}}
+		config := Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes}
+		serve := func(jobs []Submission) ([]Result, time.Duration) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			start := time.Now()
+			results, err := Serve(ctx, config, jobs)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error %v", err)
+			}
+			return results, time.Since(start)
+		}
+		results, took := serve(jobs)
+		if took != 3*time.Second {
+			t.Errorf("Serve returns after %v, and nothing is left at 3s", took)
+		}
+		if len(results) != len(jobs) {
+			t.Fatalf("%d results of %d jobs: %v", len(results), len(jobs), results)
+		}
+		for i, r := range results {
+			if r.Index != i || r.Outcome != sched.Killed || r.Err != nil {
+				t.Errorf("result %d: %+v, want job %d killed", i, r, i)
+			}
+		}
+		for name, w := range map[string]*sleeper{"runs": runs, "planned": planned, "late": late,
+			"begun": &begun.sleeper} {
+			if n := w.closed.Load(); n != 1 {
+				t.Errorf("the job %q was closed %d times", name, n)
+			}
+		}
+		_, took = serve([]Submission{{Spec: &sched.JobSpec{}, Work: stuck, Late: true}})
+		if synctest.Wait(); took != 3*time.Second+patience || stuck.closed.Load() != 1 {
+			t.Errorf("Serve returns after %v, the job that was still being planned was closed %d times", took,
+				stuck.closed.Load())
+		}
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestInterruptedFreesOutputs: after Serve was interrupted, the output of a job that had not arrived is free again.
+func TestInterruptedFreesOutputs(t *testing.T) {
+	dir, in := t.TempDir(), write(t, t.TempDir(), "in", "a b\n")
+	order := Order{Job: wordCount(), Input: []string{in}, Output: filepath.Join(dir, "out")}
+	here := site(t, 1)
+	w, err := Open(order, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 1}}}
+	if _, err := Serve(ctx, Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes},
+		[]Submission{{Spec: &sched.JobSpec{Submit: time.Hour}, Work: w}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if left := names(t, dir); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if w, err = Open(order, here); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(false); err != nil {
+		t.Error(err)
 	}
 }

@@ -129,7 +129,7 @@ type engine struct {
 	start    time.Time
 	mail     mailbox
 	arriving []arrival    // in order
-	planning int          // how many jobs have arrived that the core was not told of yet
+	planning map[int]Work // by index: jobs that have arrived, and that the core was not told of yet
 	planned  []plannedJob // jobs that the core is told of in the next Step
 	jobs     map[sched.JobID]*jobLife
 	attempts map[sched.AttemptID]*Launch
@@ -144,14 +144,15 @@ type engine struct {
 	throttling throttling
 }
 
-// Serve runs jobs to their end and returns their results, in the order of jobs. When ctx is done it ends all attempts
-// and returns the error of ctx.
+// Serve runs jobs to their end and returns their results, in the order of jobs. It closes the Work of each. When ctx is
+// done it ends all attempts and returns the error of ctx. Jobs that are not over then, or have not arrived, are
+// sched.Killed. A job whose planning goes on although ctx is done has no result, and is closed when its planning ends.
 func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
 	if config.Core.Can &= Powers; config.Core.Can == 0 {
 		config.Core.Can = Powers
 	}
 	e := &engine{config: config, core: sched.New(config.Core), start: time.Now(), mail: newMailbox(),
-		jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{},
+		planning: map[int]Work{}, jobs: map[sched.JobID]*jobLife{}, attempts: map[sched.AttemptID]*Launch{},
 		throttling: throttling{nodes: config.Nodes}}
 	e.actions = e.dispatcher(ctx)
 	for i, sub := range jobs {
@@ -172,12 +173,13 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 		e.wait(ctx)
 		e.turn(ctx)
 	}
+	var err error
 	if ctx.Err() != nil {
 		e.stop()
-		return e.results, context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
 	slices.SortFunc(e.results, func(a, b Result) int { return cmp.Compare(a.Index, b.Index) })
-	return e.results, nil
+	return e.results, err
 }
 
 // follow starts Config.Offers. The returned function ends it, and returns when it has ended.
@@ -206,7 +208,7 @@ func (e *engine) follow(ctx context.Context) (end func()) {
 
 // busy reports whether a job is yet to arrive, to be planned, to end or to be closed.
 func (e *engine) busy() bool {
-	return len(e.arriving) > 0 || e.planning > 0 || len(e.jobs) > 0 || e.closing > 0
+	return len(e.arriving) > 0 || len(e.planning) > 0 || len(e.jobs) > 0 || e.closing > 0
 }
 
 // now returns the time since the clock of the run started.
@@ -519,7 +521,7 @@ func (e *engine) arrive(ctx context.Context, now sched.Time) {
 	for len(e.arriving) > 0 && e.arriving[0].sub.Spec.Submit <= now {
 		p := plannedJob{arrival: e.arriving[0], stages: e.arriving[0].ahead}
 		e.arriving = e.arriving[1:]
-		e.planning++
+		e.planning[p.index] = p.sub.Work
 		if p.stages != nil {
 			e.planned = append(e.planned, p)
 			continue
@@ -603,7 +605,7 @@ func (e *engine) submit() {
 // submitJob adds the event that submits job p under the next ID. If the job cannot run, because planning failed or no
 // node holds its tasks, it uses up an ID, and is closed as failed.
 func (e *engine) submitJob(p plannedJob) {
-	e.planning--
+	delete(e.planning, p.index)
 	e.newest++
 	if p.err == nil {
 		p.err = e.cannotRun(p.stages, 0)
@@ -736,13 +738,13 @@ func (e *engine) wait(ctx context.Context) {
 	}
 }
 
-// stop waits for all attempts, whose context has ended. It leaves behind what does not end within patience. The time is
-// counted in parts: while the whole process stands still, one part passes at most.
+// stop waits for all attempts and plans, whose context has ended. It leaves behind what does not end within patience.
+// The time is counted in parts: while the whole process stands still, one part passes at most.
 func (e *engine) stop() {
 	parts := 10
 	tick := time.NewTicker(patience / time.Duration(parts))
 	defer tick.Stop()
-	for (len(e.attempts) > 0 || e.planning > 0) && parts > 0 {
+	for (len(e.attempts) > 0 || len(e.planning) > len(e.planned)) && parts > 0 {
 		select {
 		case <-e.mail.ready:
 		case <-tick.C:
@@ -755,11 +757,22 @@ func (e *engine) stop() {
 	e.closeAll()
 }
 
-// closeAll closes the jobs that are left, and waits until they are closed.
+// closeAll closes the jobs that are left, also those that the core was never told of, and waits until they are closed.
+// It does not wait for a job that is still being planned: its Close may wait until the plan is made.
 func (e *engine) closeAll() {
 	for id, j := range e.jobs {
 		delete(e.jobs, id)
 		e.close(j, sched.Killed, nil)
+	}
+	for _, p := range e.planned {
+		delete(e.planning, p.index)
+		e.arriving = append(e.arriving, p.arrival)
+	}
+	for _, a := range e.arriving {
+		e.close(&jobLife{index: a.index, work: a.sub.Work}, sched.Killed, nil)
+	}
+	for _, w := range e.planning {
+		go func() { _ = w.Close(false) }()
 	}
 	for e.closing > 0 {
 		<-e.mail.ready

@@ -366,8 +366,8 @@ func TestServeCancelled(t *testing.T) {
 				{Spec: &sched.JobSpec{Submit: time.Hour}, Work: &sleeper{}},
 			},
 		)
-		if !errors.Is(err, context.DeadlineExceeded) || len(results) != 1 || results[0].Outcome != sched.Killed ||
-			w.closed.Load() != 1 {
+		if !errors.Is(err, context.DeadlineExceeded) || len(results) != 2 || results[0].Outcome != sched.Killed ||
+			results[1].Outcome != sched.Killed || w.closed.Load() != 1 {
 			t.Errorf("results %v, error %v, closed %d times", results, err, w.closed.Load())
 		}
 	})

@@ -79,6 +79,9 @@ func (b *Batches) close() {
 // batch is lent until Next.
 func (b *Batches) Data() []byte { return b.data }
 
+// File returns the file that the batch is from. A file that two inputs name is two Files, each read apart.
+func (b *Batches) File() *input.File { return b.reader.File() }
+
 // Path returns the path of the file that the batch is from.
 func (b *Batches) Path() string { return b.reader.File().Path }
 

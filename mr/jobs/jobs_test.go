@@ -324,6 +324,19 @@ func TestTeraValidateFindsDisorder(t *testing.T) {
 		reduces: 1,
 		memory:  enough,
 	}.compare(t, "teravalidate", nil, in.write(t), refTeraValidate(in))
+	// A file that is named twice is read twice: its first record follows its last one.
+	in = corpus{"part-r-00000": strings.Join(recs[:20], ""), "part-r-00001": strings.Join(recs[:20], "")}
+	want = refTeraValidate(in)
+	for i := range want {
+		want[i] = strings.ReplaceAll(want[i], "part-r-00001", "part-r-00000")
+	}
+	path := in.write(t)[0]
+	setup{
+		name:    "one file twice",
+		split:   1 << 30,
+		reduces: 1,
+		memory:  enough,
+	}.compare(t, "teravalidate", nil, []string{path, path}, want)
 }
 
 // Word count and sort against the programs everybody has.

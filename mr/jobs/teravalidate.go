@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
 // TeraValidate checks that parts are sorted: docs/spec/jobs.md, 5.3. A map tells of its split the first and last key,
@@ -79,12 +80,14 @@ func readStretch(key, value []byte) stretch {
 
 func validateSplit(_ *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	var s stretch
+	var file *input.File // that s is of
 	for in.Next() {
-		if s.records > 0 && s.path != in.Path() {
+		if s.records > 0 && file != in.File() {
 			out.Emit(s.key(), s.value())
 			s.records = 0
 		}
 		if s.records == 0 {
+			file = in.File()
 			s = stretch{path: in.Path(), number: in.Offset() / recordBytes, wrong: -1}
 		}
 		s.add(in.Data())

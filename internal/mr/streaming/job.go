@@ -183,21 +183,21 @@ func (p *pipe) finish(fed error) error {
 }
 
 // mapBatches runs the mapper on a split: once for each file of it, since a mapper may ask which file it reads, or once
-// for all of them where the job's input format says that it combines files. A split without records has its mapper run
-// too, as in Hadoop.
+// for all of them where the job's input format says that it combines files. A file that two inputs name is two files. A
+// split without records has its mapper run too, as in Hadoop.
 func (s *stage) mapBatches(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
 	more := in.Next()
 	for ranges := t.Split.Ranges; ; {
 		var file *input.Range
 		if more && !s.options.combined {
-			for ranges[0].File.Path != in.Path() {
+			for ranges[0].File != in.File() {
 				ranges = ranges[1:] // it held no records
 			}
 		}
 		if len(ranges) > 0 {
 			file = &ranges[0]
 		}
-		ours := func() bool { return s.options.combined || in.Path() == file.File.Path }
+		ours := func() bool { return s.options.combined || in.File() == file.File }
 		p, err := s.start(t, file, out, out.Emit)
 		if err != nil {
 			return err

@@ -296,6 +296,11 @@ func TestMapperPerFile(t *testing.T) {
 	if text := strings.Join(got, ""); err != nil || text != "a,0,4\t3\n" {
 		t.Errorf("combined: %q, %v; want one mapper, told of a", got, err)
 	}
+	delete(conf, "mapreduce.job.inputformat.class") // a file that is named twice is read twice
+	got, _, err = execute(t, p, conf, 1, filepath.Join(dir, "a"), filepath.Join(dir, "a"))
+	if text := strings.Join(got, ""); err != nil || text != "a,0,4\t2\na,0,4\t2\n" {
+		t.Errorf("%q, %v; want two mappers for a", got, err)
+	}
 	// A split of nothing has a mapper too; a part of nothing no reducer.
 	got, _, err = execute(t, Programs{Mapper: "wc -l", Reducer: None}, nil, 1, filepath.Join(dir, "b"))
 	same(t, got, err, "0\t\n")

@@ -47,7 +47,8 @@ func OrderedFloat64(key []byte) float64 {
 	return math.Float64frombits(b)
 }
 
-// Lines yields the lines of a batch without their ends (LF or CR LF), as Hadoop's LineRecordReader does.
+// Lines yields the lines of a batch without their LF; the last one may lack it. A batch holds no other end of a line:
+// see [Batches.Data]. A CR is part of its line, as it is where only LF ends lines.
 func Lines(data []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for len(data) > 0 {
@@ -56,9 +57,6 @@ func Lines(data []byte) iter.Seq[[]byte] {
 				line, data = data[:i], data[i+1:]
 			} else {
 				data = nil
-			}
-			if n := len(line); n > 0 && line[n-1] == '\r' {
-				line = line[:n-1]
 			}
 			if !yield(line) {
 				return

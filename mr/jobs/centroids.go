@@ -3,12 +3,16 @@ package jobs
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
 // maxClusters is as many centroids as a vote's 16 bits can number.
@@ -32,8 +36,18 @@ type vote struct {
 	stars   uint8
 }
 
+// A badCentroid is the error of a line that is no movie, at index line of all lines.
+type badCentroid struct {
+	line int
+	text []byte
+}
+
+func (b badCentroid) Error() string {
+	return fmt.Sprintf("read centroids: line %d is not movie:user_rating,…: %.80q", b.line+1, b.text)
+}
+
 // newCentroids makes centroids of lines in the form of a movie, movie:user_rating,…, each numbered by its line, from 0.
-// It passes over what stands before a line's last TAB, and copies the rest. A line of another form is an error.
+// It passes over what stands before a line's last TAB, and copies the rest. A line of another form is a badCentroid.
 func newCentroids(lines [][]byte) (*centroids, error) {
 	if len(lines) == 0 || len(lines) > maxClusters {
 		return nil, fmt.Errorf("read centroids: %d of them, want 1 to %d", len(lines), maxClusters)
@@ -45,7 +59,7 @@ func newCentroids(lines [][]byte) (*centroids, error) {
 		line = afterTab(line)
 		var m movie
 		if !m.parse(line) {
-			return nil, fmt.Errorf("read centroids: line %d is not movie:user_rating,…: %.80q", i+1, line)
+			return nil, badCentroid{i, line}
 		}
 		c.lines = append(c.lines, bytes.Clone(line))
 		for k, user := range m.users {
@@ -159,22 +173,30 @@ func withCentroids(conf mr.Conf, name string, next func(*centroids) (*mr.Job, er
 	}, nil
 }
 
-// readCentroids reads centroids from files, and numbers them on from file to file. An error about a line names the
-// first file, and counts the lines of all files together.
+// readCentroids reads centroids from files, and numbers them on from file to file. Their lines may end at CR LF or CR,
+// too, as those of a job's input may. An error about a line names its file, and counts the lines of that file.
 func readCentroids(paths ...string) (*centroids, error) {
 	var lines [][]byte
-	for _, path := range paths {
+	ends := make([]int, len(paths)) // by path: the lines of all files up to this one
+	for i, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, fmt.Errorf("read centroids: %w", err)
 		}
-		for line := range mr.Lines(text) {
-			lines = append(lines, line)
-		}
+		lines = slices.AppendSeq(lines, mr.Lines(input.AppendClean(nil, text)))
+		ends[i] = len(lines)
 	}
 	c, err := newCentroids(lines)
+	var bad badCentroid
+	if errors.As(err, &bad) {
+		i, _ := slices.BinarySearch(ends, bad.line+1)
+		if i > 0 {
+			bad.line -= ends[i-1]
+		}
+		return nil, fmt.Errorf("%s: %w", paths[i], bad)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", paths[0], err)
+		return nil, fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
 	}
 	return c, nil
 }

@@ -161,7 +161,9 @@ func (s setup) round(t testing.TB, job *mr.Job, paths []string, memory *mr.Memor
 			t.Fatalf("%s: %s, round %d: %v", s.name, job.Name, round, err)
 		}
 	}
-	config := input.Config{MinSplit: min(s.split, 1<<20), MaxSplit: s.split, Cores: max(1, s.workers)}
+	config, err := input.Configure(job.Conf)
+	check(err)
+	config.MinSplit, config.MaxSplit, config.Cores = min(s.split, 1<<20), s.split, max(1, s.workers)
 	if job.Record > 0 {
 		config.RecordLength = job.Record
 	}

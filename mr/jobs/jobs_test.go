@@ -393,6 +393,40 @@ func TestCentroidsFromKMeans(t *testing.T) {
 	}
 }
 
+// TestOneKindOfLines: all rounds take the same lines for movies. Where only LF ends lines, a line with CR LF has a CR,
+// and is no movie; else it is one.
+func TestOneKindOfLines(t *testing.T) {
+	lf := corpus{"m": "1:10_5,11_3\n2:10_4,12_2\n3:11_1\n"}
+	crlf := corpus{"m": strings.ReplaceAll(lf["m"], "\n", "\r\n")}.write(t)
+	s := setup{name: "one split", split: 1 << 20, reduces: 1, memory: enough}
+	for _, job := range []string{"kmeans", "classification"} {
+		want := joined(s.run(t, All[job].New, nil, lf.write(t)))
+		if got := joined(s.run(t, All[job].New, nil, crlf)); len(got) == 0 || !bytes.Equal(got, want) {
+			t.Errorf("%s: of lines with CR LF %q, want %q", job, got, want)
+		}
+		parts, counters := s.count(t, All[job].New, mr.Conf{"textinputformat.record.delimiter": `\n`}, crlf)
+		bad := counters.User[mr.UserCounter{Group: "Input", Name: "Malformed records"}]
+		if len(joined(parts)) > 0 || bad != 3 {
+			t.Errorf("%s, only LF ends lines: %q, %d malformed lines; want nothing and 3", job, joined(parts), bad)
+		}
+	}
+}
+
+// TestCentroidsErrors: an error about a line names the file that has it.
+func TestCentroidsErrors(t *testing.T) {
+	paths := corpus{"a": "1:10_5\r\n2:10_4\r\n", "b": "", "c": "3:11_1\nfour\n"}.write(t)
+	if _, err := readCentroids(paths...); err == nil || !strings.Contains(err.Error(), paths[2]+": ") ||
+		!strings.Contains(err.Error(), "line 2 ") {
+		t.Errorf("error %v, want one that names line 2 of %s", err, paths[2])
+	}
+	if c, err := readCentroids(paths[:2]...); err != nil || len(c.lines) != 2 {
+		t.Errorf("%v, %v; want two centroids", c, err)
+	}
+	if _, err := readCentroids(paths[1]); err == nil || !strings.Contains(err.Error(), paths[1]+": ") {
+		t.Errorf("error %v, want one that names %s", err, paths[1])
+	}
+}
+
 // The fixed point is exact where floating point would round up: 1 is reached only by vectors that point the same way.
 func TestCosineIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))

@@ -142,20 +142,22 @@ type File struct {
 	path   string
 	file   *os.File // nil: nothing is written yet
 	room   int64    // bytes that the file may still get
+	within bool     // the text in the file ends within a line
 	cut    int64    // bytes that were left out
 }
 
-// Write appends a line.
-func (a *File) Write(line []byte) {
-	if a == nil {
+// Write appends a line, or a part of a long one.
+func (a *File) Write(text []byte) {
+	if a == nil || len(text) == 0 {
 		return
 	}
 	full := a.cut > 0 || a.file == nil && (a.folder.full() || !a.open())
-	if full || !a.folder.take(&a.room, int64(len(line))) {
-		a.cut += int64(len(line))
+	if full || !a.folder.take(&a.room, int64(len(text))) {
+		a.cut += int64(len(text))
 		return
 	}
-	a.put(line)
+	a.put(text)
+	a.within = text[len(text)-1] != '\n'
 }
 
 // put writes text to the open file.
@@ -191,6 +193,9 @@ func (a *File) Close(end []byte) {
 	}
 	end = end[max(0, int64(len(end))-a.cut):]
 	if missing := a.cut - int64(len(end)); missing > 0 {
+		if a.within {
+			a.put([]byte{'\n'})
+		}
 		a.put(fmt.Appendf(nil, "[%d bytes are left out]\n", missing))
 	}
 	a.put(end)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/joblog"
 	"github.com/sojourn-sched/sojourn/mr/input"
 )
 
@@ -239,6 +241,44 @@ func TestErrorStreamLongLine(t *testing.T) {
 	e.end()
 	if s := e.last(); len(s) > tailBytes || !strings.HasSuffix(s, "xthe end") {
 		t.Errorf("%d bytes, ending %q", len(s), s[len(s)-10:])
+	}
+}
+
+// TestErrorStreamKeepsLongLine: a line of standard error that is too long to be looked into is in the log whole. Of one
+// that is longer than a log may be the beginning and the end are there, and how much lies between.
+func TestErrorStreamKeepsLongLine(t *testing.T) {
+	for _, length := range []int{lineBytes, lineBytes + 1, 3 * lineBytes, 8 * lineBytes} {
+		dir := t.TempDir()
+		logs, err := joblog.New(joblog.Place{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var line []byte
+		for i := 0; len(line) < length; i++ {
+			line = fmt.Appendf(line, "%07d ", i)
+		}
+		text := "before\n" + string(line[:length]) + "\nafter\n"
+		e := errorStream{reporter: &reports{}, log: logs.Of(1, "map", 0, 0)}
+		e.read(strings.NewReader(text), func() {})
+		got, err := os.ReadFile(filepath.Join(dir, "1-map-00000-0.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if length < joblog.MostOfAttempt {
+			if string(got) != text {
+				t.Errorf("of a line of %d bytes, %d bytes of %d are in the log", length, len(got), len(text))
+			}
+			continue
+		}
+		parts := regexp.MustCompile(`\n\[(\d+) bytes are left out\]\n`).Split(string(got), -1)
+		if len(parts) != 2 || !strings.HasPrefix(text, parts[0]) || !strings.HasSuffix(text, parts[1]) ||
+			len(parts[0]) < joblog.MostOfAttempt-lineBytes || len(parts[1]) != tailBytes {
+			t.Fatalf("of a line of %d bytes the log has %d bytes, in %d parts", length, len(got), len(parts))
+		}
+		missing := fmt.Sprintf("\n[%d bytes", len(text)-len(parts[0])-len(parts[1]))
+		if !strings.Contains(string(got), missing) {
+			t.Errorf("the log does not say %q", missing)
+		}
 	}
 }
 

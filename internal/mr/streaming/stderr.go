@@ -24,8 +24,8 @@ const (
 // errorStream reads a program's standard error: lines for the reporter are obeyed, of the rest the end is kept.
 type errorStream struct {
 	reporter Reporter
-	line     []byte // begun, not ended; at most lineBytes of it
-	long     bool   // the line is longer
+	line     []byte // begun, not ended; empty: long, or no line is begun
+	long     bool   // the line is longer than lineBytes: what was read of it is kept already
 	tail     []byte
 	log      *joblog.File // of the rest; nil: it is not kept
 }
@@ -40,7 +40,7 @@ func (e *errorStream) read(from io.Reader, alive func()) {
 			e.take(buf[:n])
 		}
 		if err != nil { // the end, or the pipe was closed on us
-			if len(e.line) > 0 {
+			if len(e.line) > 0 || e.long {
 				e.end()
 			}
 			e.log.Close(e.tail)
@@ -56,9 +56,13 @@ func (e *errorStream) take(b []byte) {
 		if i >= 0 {
 			part = b[:i]
 		}
-		if room := lineBytes - len(e.line); len(part) > room {
+		if !e.long && len(e.line)+len(part) > lineBytes {
 			e.long = true
-			e.line = append(e.line[:0], part[max(0, len(part)-tailBytes):]...)
+			e.keep(e.line)
+			e.line = e.line[:0]
+		}
+		if e.long {
+			e.keep(part)
 		} else {
 			e.line = append(e.line, part...)
 		}
@@ -72,15 +76,22 @@ func (e *errorStream) take(b []byte) {
 
 // end ends a line.
 func (e *errorStream) end() {
-	if e.long || !e.report(string(e.line)) {
-		e.line = append(e.line, '\n')
-		e.log.Write(e.line)
-		e.tail = append(e.tail, e.line...)
-		if extra := len(e.tail) - tailBytes; extra > 0 {
-			e.tail = append(e.tail[:0], e.tail[extra:]...)
-		}
+	switch {
+	case e.long:
+		e.keep([]byte{'\n'})
+	case !e.report(string(e.line)):
+		e.keep(append(e.line, '\n'))
 	}
 	e.line, e.long = e.line[:0], false
+}
+
+// keep adds text for people to the log, and to the tail.
+func (e *errorStream) keep(text []byte) {
+	e.log.Write(text)
+	e.tail = append(e.tail, text...)
+	if extra := len(e.tail) - tailBytes; extra > 0 {
+		e.tail = append(e.tail[:0], e.tail[extra:]...)
+	}
 }
 
 // report obeys a line for the reporter. What only looks like one is left for people to see.

@@ -86,7 +86,7 @@ const standardInput = "/dev/stdin"
 // File is one input file as it was when the job began; a Reader refuses it when it has changed since.
 type File struct {
 	Path     string
-	Size     int64 // bytes; zero where Pipe
+	Size     int64 // bytes; zero where Pipe, and of files as those of /proc, which are read to their end
 	Modified int64 // nanoseconds since 1970, as the file system tells it
 	Codec    Codec
 	Pipe     bool // a pipe, terminal or device: read once, front to back, by one task that cannot be retried

@@ -228,6 +228,9 @@ func (r *Reader) open() error {
 		from, err := decompressed(&r.codecs, file, g.File, r.Memory.Limit())
 		r.source = r.buffered(from, r.codecs.Taken)
 		return err
+	case g.File.Size == 0: // the system makes files as those of /proc when they are read, and tells no size
+		r.hi = math.MaxInt64
+		r.source = r.buffered(file, func() int64 { return 0 })
 	case g.Hi-g.Lo >= r.sizes.mapFrom:
 		r.mapFrom(file, g.Lo)
 	default:
@@ -308,7 +311,7 @@ func (r *Reader) more(keep int) error {
 	if keep > maxRecord {
 		return fmt.Errorf("%w: more than %d bytes", ErrTooLong, maxRecord)
 	}
-	if keep > r.sizes.buffer/2 && r.source != &r.mapped && !r.File().Whole() && !r.last {
+	if f := r.File(); keep > r.sizes.buffer/2 && r.source != &r.mapped && !f.Whole() && f.Size > 0 && !r.last {
 		r.mapFrom(r.file.(*os.File), r.pos+int64(len(r.block))) // address space costs less than a buffer
 	}
 	if r.source == &r.mapped { // what lies behind the end of a file cannot be touched

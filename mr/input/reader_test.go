@@ -114,6 +114,33 @@ func content() *rapid.Generator[[]byte] {
 	return rapid.Map(rapid.SliceOfN(piece, 0, 60), func(s []string) []byte { return []byte(strings.Join(s, "")) })
 }
 
+// TestFileWithoutSize: a regular file that says it has no bytes, and has some, is read to its end.
+func TestFileWithoutSize(t *testing.T) {
+	const path = "/proc/filesystems"
+	text, err := os.ReadFile(path)
+	if err != nil || len(text) < 200 {
+		t.Skipf("%s has %d bytes, %v", path, len(text), err)
+	}
+	f := find(t, path)
+	if f.Size != 0 {
+		t.Skipf("%s says it has %d bytes", path, f.Size)
+	}
+	const length = 8
+	text8 := text[:len(text)/length*length]
+	for _, s := range []sizes{tuned, small, {mapFrom: 0, window: 4096, buffer: 8, batch: 8}} {
+		r := Reader{sizes: s}
+		if got, err := readAll(&r, Config{}, whole(&f, Config{})); err != nil ||
+			!slices.Equal(got, referenceLines(text, false)) {
+			t.Errorf("%+v: %d lines of %d bytes, %v", s, len(got), len(text), err)
+		}
+		c := Config{RecordLength: length}
+		got, err := readAll(&r, c, whole(&f, c))
+		if strings.Join(got, "") != string(text8) || (len(text8) == len(text)) != (err == nil) {
+			t.Errorf("%+v: %d records of %d bytes, %v", s, len(got), len(text), err)
+		}
+	}
+}
+
 // Every line once, in order, wherever the file is cut, through mapping and through buffers.
 func TestSplitsPartitionLines(t *testing.T) {
 	dir := t.TempDir()

@@ -58,6 +58,9 @@ type Submission struct {
 	// Late says that other jobs of the run may write what this one reads. It is planned when it arrives, although its
 	// input may exist before: the output of an earlier run, which is about to be replaced.
 	Late bool
+	// Timeout is how long attempts of this job may show no sign of life; zero: as Config.Timeout says, negative: for
+	// ever.
+	Timeout time.Duration
 }
 
 // A Result says how a job ended.
@@ -85,7 +88,7 @@ type Config struct {
 	// Seed is the seed of the random parts of a job's input that a probe reads.
 	Seed uint64
 	// Timeout ends an attempt that shows no sign of life for so long; zero: never. Hadoop's mapreduce.task.timeout is
-	// 10 minutes.
+	// 10 minutes. A Submission may have its own.
 	Timeout time.Duration
 	// Report is the interval at which the core is told of progress; zero: never.
 	Report time.Duration
@@ -104,7 +107,7 @@ type Config struct {
 // Powers are what this engine can do beyond launching.
 const Powers = sched.CanKill | sched.CanSuspend | sched.CanResize | sched.CanNameTasks | sched.CanProbe
 
-// ErrHung is the error of an attempt that has shown no sign of life for Config.Timeout.
+// ErrHung is the error of an attempt that has shown no sign of life for Config.Timeout, or its job's own.
 var ErrHung = errors.New("no sign of life within the time limit")
 
 // A permanentError is an error that every attempt of the task would have.
@@ -137,6 +140,7 @@ type engine struct {
 	wake     sched.Time
 	looked   time.Time
 	reported time.Time
+	limited  bool // the attempts of a job may not be silent for ever
 	events   []sched.Event
 	closing  int
 	results  []Result
@@ -156,6 +160,7 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 		throttling: throttling{nodes: config.Nodes}}
 	e.actions = e.dispatcher(ctx)
 	for i, sub := range jobs {
+		e.limited = e.limited || e.limit(&sub) > 0
 		e.arriving = append(e.arriving, arrival{index: i, sub: sub})
 	}
 	e.planAhead(ctx)
@@ -680,24 +685,32 @@ func (e *engine) lookAfter(now sched.Time) {
 				Progress: l.Attempt.Progress()})
 		}
 	}
-	if e.config.Timeout == 0 || t.Sub(e.looked) < lookInterval {
+	if !e.limited || t.Sub(e.looked) < lookInterval {
 		return
 	}
 	e.looked = t
 	for _, l := range e.attempts {
-		signs := l.Attempt.Signs()
+		signs, limit := l.Attempt.Signs(), e.limit(&l.job.sub)
 		switch {
+		case limit == 0:
 		case signs != l.signs || l.Attempt.halted():
 			l.signs, l.alive = signs, t
-		case l.hung && t.Sub(l.alive) > e.config.Timeout+patience:
-			err := fmt.Errorf("task %d: %w of %v, and does not end when asked: given up", l.Task, ErrHung,
-				e.config.Timeout)
+		case l.hung && t.Sub(l.alive) > limit+patience:
+			err := fmt.Errorf("task %d: %w of %v, and does not end when asked: given up", l.Task, ErrHung, limit)
 			e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
-		case !l.hung && t.Sub(l.alive) > e.config.Timeout:
+		case !l.hung && t.Sub(l.alive) > limit:
 			l.hung = true
-			l.cancel(fmt.Errorf("task %d: %w of %v", l.Task, ErrHung, e.config.Timeout))
+			l.cancel(fmt.Errorf("task %d: %w of %v", l.Task, ErrHung, limit))
 		}
 	}
+}
+
+// limit returns how long the attempts of a job may show no sign of life; zero: for ever.
+func (e *engine) limit(sub *Submission) time.Duration {
+	if sub.Timeout != 0 {
+		return max(0, sub.Timeout)
+	}
+	return e.config.Timeout
 }
 
 // wait returns when there is mail, when something is due, or when ctx ends.
@@ -715,7 +728,7 @@ func (e *engine) wait(ctx context.Context) {
 		earlier(e.wake)
 	}
 	if len(e.attempts) > 0 {
-		if e.config.Timeout > 0 {
+		if e.limited {
 			earlier(e.looked.Sub(e.start) + lookInterval)
 		}
 		if e.config.Report > 0 {

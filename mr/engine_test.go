@@ -351,6 +351,38 @@ func TestServeHang(t *testing.T) {
 	}
 }
 
+// TestServeOwnTimeout: a job's own limit takes the place of that of the run, whether longer, shorter, or none.
+func TestServeOwnTimeout(t *testing.T) {
+	for _, c := range []struct {
+		all, own, silent time.Duration
+		ends             bool
+	}{
+		{30 * time.Second, 0, 20 * time.Second, false},
+		{30 * time.Second, 0, 40 * time.Second, true},
+		{30 * time.Second, 2 * time.Minute, time.Minute, false},
+		{30 * time.Second, 2 * time.Minute, 3 * time.Minute, true},
+		{30 * time.Second, -1, time.Hour, false},
+		{30 * time.Second, 10 * time.Second, 20 * time.Second, true},
+		{0, 10 * time.Second, 20 * time.Second, true},
+		{0, 0, time.Hour, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &sleeper{stages: mapReduce(1, c.silent, 0, 0)[:1]}
+			nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}}
+			results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes,
+				Settle: synctest.Wait, Timeout: c.all},
+				[]Submission{{Spec: &sched.JobSpec{Name: "job"}, Work: w, Timeout: c.own}})
+			if err != nil || len(results) != 1 {
+				t.Fatalf("%+v: results %v, error %v", c, results, err)
+			}
+			r := results[0]
+			if errors.Is(r.Err, ErrHung) != c.ends || (r.Outcome == sched.OK) == c.ends {
+				t.Errorf("%+v: %v, %v", c, r.Outcome, r.Err)
+			}
+		})
+	}
+}
+
 // Ctrl-C ends everything: attempts, work, and Serve.
 func TestServeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,6 +42,20 @@ type Machine struct {
 // taskTimeout are Hadoop's names, of today and of Hadoop 1, for the time in milliseconds that a task may be silent.
 var taskTimeout = []string{"mapreduce.task.timeout", "mapred.task.timeout"}
 
+// ownTimeout returns how long the tasks of a program may be silent by its own configuration, as a Submission says it.
+// It returns what means for ever if the value cannot be read, which the program's job refuses.
+func ownTimeout(conf mr.Conf) time.Duration {
+	for _, key := range taskTimeout {
+		if _, says := conf[key]; says {
+			if ms, _ := conf.Int(key, 0, 0, 1<<40); ms > 0 {
+				return time.Duration(ms) * time.Millisecond
+			}
+			return -1
+		}
+	}
+	return 0
+}
+
 // job makes the MapReduce job of a program. Its tasks may be silent for timeout, unless its own configuration says how
 // long; 0: for ever.
 func (m *Machine) job(p workload.Program, logs *joblog.Folder, timeout time.Duration) (*mr.Job, error) {
@@ -51,7 +64,7 @@ func (m *Machine) job(p workload.Program, logs *joblog.Folder, timeout time.Dura
 		conf = mr.Conf{}
 	}
 	if p.Job == "" {
-		if !slices.ContainsFunc(taskTimeout, func(key string) bool { _, ok := conf[key]; return ok }) {
+		if ownTimeout(conf) == 0 {
 			// Rounded up: 0 would be no limit.
 			conf[taskTimeout[0]] = strconv.FormatInt(int64((timeout+time.Millisecond-1)/time.Millisecond), 10)
 		}
@@ -154,7 +167,7 @@ func (m *Machine) open(list []RealJob, site mr.Site, logs *joblog.Folder, timeou
 		if spec.Profile == nil && len(job.Accelerated) > 0 {
 			spec.Profile = &sched.Profile{Accelerators: sortedKeys(job.Accelerated)}
 		}
-		opened = append(opened, mr.Submission{Spec: &spec, Work: w, Late: late})
+		opened = append(opened, mr.Submission{Spec: &spec, Work: w, Late: late, Timeout: ownTimeout(j.Program.Conf)})
 	}
 	return opened, nil
 }

@@ -17,8 +17,8 @@ import (
 // Work is what a job does. The engine decides when and where attempts run; Work runs them.
 type Work interface {
 	// Stages returns the next stages: the first ones when the job arrives, and further ones whenever all stages so far
-	// are done. No stages means that the job is over and its output in place. A call may take long: the engine does not
-	// wait for it.
+	// are done. No stages means that the job is over and its output in place. Only a job that is Open may have further
+	// ones: else they fail it. A call may take long: the engine does not wait for it.
 	Stages(ctx context.Context) ([]sched.StageSpec, error)
 	// Run runs an attempt to its end, on a goroutine of its own. It returns ErrCommitted if another attempt of the task
 	// was faster.
@@ -308,6 +308,8 @@ func (e *engine) dispatcher(ctx context.Context) sched.Dispatcher {
 var (
 	errKilled = errors.New("killed")
 	errNotYet = errors.New("its input is being made again")
+	// errNotOpen is the error of a job that the core ends with its first stages, and that has more.
+	errNotOpen = errors.New("the job has more stages than its first ones: its JobSpec must be Open")
 )
 
 // launch starts attempt a.Attempt on a goroutine of its own.
@@ -480,7 +482,7 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 }
 
 // answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none. It fails on
-// an error, and if a stage cannot run.
+// an error, if a stage cannot run, and if the job was not to have more stages.
 func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	e.events = append(e.events, j.held...)
 	j.held = nil
@@ -489,6 +491,9 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 	}
 	if err == nil {
 		err = e.cannotRun(stages, int32(len(j.stages)))
+	}
+	if err == nil && len(stages) > 0 && !j.sub.Spec.Open {
+		err = errNotOpen
 	}
 	switch {
 	case err != nil:

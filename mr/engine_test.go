@@ -383,6 +383,37 @@ func TestServeOwnTimeout(t *testing.T) {
 	}
 }
 
+// TestServeNotOpen: further stages of a job that is not Open fail it. The core would end it before they run.
+func TestServeNotOpen(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			later := mapReduce(1, time.Second, 0, 0)[:1]
+			later[0].After = []sched.Dep{{Stage: 1, Part: 1}}
+			ran := 0
+			w := &sleeper{stages: mapReduce(2, time.Second, 1, time.Second), later: later}
+			w.run = func(l *Launch) error {
+				if l.Stage == 2 {
+					ran++
+				}
+				return nil
+			}
+			nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
+			results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes,
+				Settle: synctest.Wait}, []Submission{{Spec: &sched.JobSpec{Name: "job", Open: open}, Work: w}})
+			if err != nil || len(results) != 1 {
+				t.Fatalf("results %v, error %v", results, err)
+			}
+			r := results[0]
+			switch {
+			case open && (r.Outcome != sched.OK || ran != 1):
+				t.Errorf("open: %v, %v, and the further stage ran %d times", r.Outcome, r.Err, ran)
+			case !open && (r.Outcome != sched.Failed || !errors.Is(r.Err, errNotOpen) || ran != 0):
+				t.Errorf("not open: %v, %v, and the further stage ran %d times", r.Outcome, r.Err, ran)
+			}
+		})
+	}
+}
+
 // Ctrl-C ends everything: attempts, work, and Serve.
 func TestServeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -72,7 +72,7 @@ var All = map[string]Entry{
 	"kmeans": {
 		"clusters of movies that the same users like",
 		movies,
-		[]Param{clustersParam, centroidsParam, {"rounds", "5", "most rounds, 1 to 1000"}},
+		[]Param{clustersParam, centroidsParam, {"rounds", "5", "most passes, 1 to 1000"}},
 		KMeans,
 	},
 	"ranked-inverted-index": {

@@ -10,22 +10,22 @@ import (
 	"github.com/sojourn-sched/sojourn/mr"
 )
 
-// KMeans clusters movies: docs/spec/jobs.md, 3.4. A round takes two jobs: one adds up similarities, the next, which
-// knows each cluster's mean, finds the movie nearest to it. Both pass over the whole input and shuffle a few lines; one
-// job that did it all would have to shuffle, or keep, every movie.
+// KMeans clusters movies: docs/spec/jobs.md, 3.4. A pass takes two rounds of the job: measure adds up similarities, and
+// choose, which knows each cluster's mean, finds the movie nearest to it. Both read the whole input and shuffle a few
+// lines; one round that did it all would have to shuffle, or keep, every movie. The parameter rounds counts passes.
 func KMeans(conf mr.Conf) (*mr.Job, error) {
-	rounds, err := conf.Int("rounds", 5, 1, 1000)
+	passes, err := conf.Int("rounds", 5, 1, 1000)
 	if err != nil {
 		return nil, err
 	}
-	return withCentroids(conf, "kmeans", func(c *centroids) (*mr.Job, error) { return measure(conf, c, rounds), nil })
+	return withCentroids(conf, "kmeans", func(c *centroids) (*mr.Job, error) { return measure(conf, c, passes), nil })
 }
 
-// cluster is what a round knows of a centroid's movies.
+// cluster is what measure has found of a centroid's movies.
 type cluster struct{ movies, mean uint64 } // mean similarity in millionths, rounded down
 
-// measure returns the job that counts each cluster's movies and adds up their similarities.
-func measure(conf mr.Conf, c *centroids, rounds int64) *mr.Job {
+// measure returns the round that counts each cluster's movies and adds up their similarities.
+func measure(conf mr.Conf, c *centroids, passes int64) *mr.Job {
 	return &mr.Job{
 		Name: "kmeans: measure", Conf: conf, Fold: mr.Sum(2), Reduces: 1,
 		Map: func(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
@@ -60,7 +60,7 @@ func measure(conf mr.Conf, c *centroids, rounds int64) *mr.Job {
 			if err != nil {
 				return nil, err
 			}
-			return choose(conf, c, clusters, rounds), nil
+			return choose(conf, c, clusters, passes), nil
 		},
 	}
 }
@@ -84,8 +84,9 @@ func readClusters(parts []string, n int) ([]cluster, error) {
 	return clusters, nil
 }
 
-// choose returns the job that finds new centroids and ends the round.
-func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Job {
+// choose returns the round that finds new centroids and ends a pass. passes counts those that are left, this one
+// included.
+func choose(conf mr.Conf, c *centroids, clusters []cluster, passes int64) *mr.Job {
 	return &mr.Job{
 		Name: "kmeans: choose", Conf: conf, Reduces: 1, SameGroup: sameCluster,
 		Map: func(t *mr.Task, in *mr.Batches, out *mr.Emitter) error {
@@ -129,10 +130,10 @@ func choose(conf mr.Conf, c *centroids, clusters []cluster, rounds int64) *mr.Jo
 		},
 		Next: func(r *mr.Round) (*mr.Job, error) {
 			found, err := readCentroids(r.Parts...)
-			if err != nil || rounds == 1 || found.equal(c) {
+			if err != nil || passes == 1 || found.equal(c) {
 				return nil, err
 			}
-			return measure(conf, found, rounds-1), nil
+			return measure(conf, found, passes-1), nil
 		},
 	}
 }

@@ -159,7 +159,7 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if len(policies) > 1 || f.repeats > 1 {
 		warnBusy(a, load)
 	}
-	runs, err := f.rounds(ctx, a, m, policies)
+	runs, err := f.runAll(ctx, a, m, policies)
 	if err != nil {
 		return err
 	}

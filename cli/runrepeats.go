@@ -32,20 +32,20 @@ func (f *runFlags) checkRepeats() error {
 	return nil
 }
 
-// rounds runs a mix under all policies, as often as --repeats says, and returns the runs round by round. Each round
-// begins with the policy after the one that the round before began with, so that neither a machine that grows slower
-// nor what is in its caches favours a policy. A round's outputs replace those of the round before, its logs stand
+// runAll runs a mix under all policies, as often as --repeats says, and returns the runs repeat by repeat. Each repeat
+// begins with the policy after the one that the repeat before began with, so that neither a machine that grows slower
+// nor what is in its caches favours a policy. A repeat's outputs replace those of the repeat before, its logs stand
 // beside them. A run that failed is the last one.
-func (f *runFlags) rounds(ctx context.Context, a *app, m *mix, policies []string) (runs []*policyRun, err error) {
+func (f *runFlags) runAll(ctx context.Context, a *app, m *mix, policies []string) (runs []*policyRun, err error) {
 	for k := range f.repeats {
-		round := make([]*policyRun, len(policies))
+		these := make([]*policyRun, len(policies))
 		for i := range policies {
 			at := (i + k) % len(policies)
 			again := *f
 			again.overwrite, again.repeat = f.overwrite || k > 0, k+1
 			r, err := again.under(ctx, a, m, policyPlace{policies[at], len(policies) > 1})
 			if r != nil {
-				round[at] = r
+				these[at] = r
 				if len(policies) > 1 || f.repeats > 1 {
 					a.remark("%s: %s in %.1f s", policies[at], spelling.Count(len(r.jobs), "job"), r.result.Wall)
 				}
@@ -54,7 +54,7 @@ func (f *runFlags) rounds(ctx context.Context, a *app, m *mix, policies []string
 				return nil, err
 			}
 		}
-		runs = append(runs, round...)
+		runs = append(runs, these...)
 	}
 	return runs, nil
 }
@@ -73,7 +73,7 @@ type runRepeatsJSON struct {
 type repeatedRun struct {
 	mix      *mix
 	policies []string
-	runs     []*policyRun // by round, then by policy
+	runs     []*policyRun // by repeat, then by policy
 	load     float64      // before the first
 }
 

@@ -308,6 +308,8 @@ func (e *engine) dispatcher(ctx context.Context) sched.Dispatcher {
 var (
 	errKilled = errors.New("killed")
 	errNotYet = errors.New("its input is being made again")
+	// errGone is the error of a map that has ended well, but whose output a reduce has found lost already.
+	errGone = errors.New("its output was lost as it ended")
 	// errNotOpen is the error of a job that the core ends with its first stages, and that has more.
 	errNotOpen = errors.New("the job has more stages than its first ones: its JobSpec must be Open")
 )
@@ -384,6 +386,9 @@ type outputLoser interface{ LoseOutput(stage, task int) }
 func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	j := l.job
 	lost := e.undone(l, err)
+	if err == nil && j.outputGone(l) {
+		err = errGone
+	}
 	if e.attempts[l.id] == nil {
 		return // given up before
 	}
@@ -408,7 +413,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		}
 	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted):
 		done.Outcome = sched.Killed
-	case lost, errors.Is(err, errChaos), errors.Is(err, errNotYet):
+	case lost, errors.Is(err, errChaos), errors.Is(err, errNotYet), errors.Is(err, errGone):
 		done.Outcome = sched.Lost
 	default:
 		done.Outcome = sched.Failed

@@ -321,6 +321,61 @@ func TestServeLostOutputOfKilled(t *testing.T) {
 	})
 }
 
+// A reduce can find the output of a map lost before the engine hears that the map has ended. The map runs again then, too.
+// The first reduce finds the output lost, and the map is made again. The second reduce reads that output as soon as it
+// is there, and finds it lost: the engine hears this before it hears of the map.
+func TestServeLostOutputOfEnding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		made, told := make(chan struct{}), make(chan struct{})
+		var maps, reduces atomic.Int32
+		w := &sleeper{stages: mapReduce(1, time.Second, 2, time.Second)}
+		w.run = func(l *Launch) error {
+			switch {
+			case l.Stage == 0 && maps.Add(1) == 2:
+				close(made)
+				<-told
+			case l.Stage == 0:
+			case reduces.Add(1) > 10:
+				return Permanent(errors.New("the map does not run again"))
+			case l.Attempt.Number > 0 && maps.Load() < 3:
+				return errNotYet
+			case l.Attempt.Number > 0:
+			case l.Task == 0:
+				return &LostOutput{Map: 0}
+			default:
+				<-made
+				return &LostOutput{Map: 0}
+			}
+			return nil
+		}
+		results, err := Serve(t.Context(), Config{
+			Core:  sched.Config{Policy: &hearing{told: told}},
+			Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}},
+		}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || results[0].Outcome != sched.OK || maps.Load() != 3 || reduces.Load() != 4 {
+			t.Errorf("%v, %v: %d runs of the map, %d of reduces, want 3 and 4", results, err, maps.Load(), reduces.Load())
+		}
+	})
+}
+
+// hearing closes told when the core hears that both reduces have ended, in the order of inOrder.
+type hearing struct {
+	inOrder
+	told  chan struct{}
+	ended int
+}
+
+func (h *hearing) Decide(p *sched.Plan) {
+	for _, e := range p.Events {
+		if e.Kind == sched.AttemptDone && e.Outcome == sched.Lost {
+			if h.ended++; h.ended == 2 {
+				close(h.told)
+			}
+		}
+	}
+	h.inOrder.Decide(p)
+}
+
 // An attempt without a sign of life for 30 s is ended and tried again, four times in all; one that does not even end is
 // given up 10 s later.
 func TestServeHang(t *testing.T) {

@@ -40,6 +40,9 @@ type stageLife struct {
 	done   []bool  // by task
 	plain  []bool  // by task: an attempt that might use special hardware has failed; nil: none has
 	left   int     // tasks not done
+	// gone has by task how many outputs reduces have found lost although the end of the map that made it had not been
+	// heard of. nil: none.
+	gone map[int]int
 	// damaged has by task how many outputs could not be read. Outputs that were given up on purpose do not count.
 	damaged map[int]int
 }
@@ -117,13 +120,28 @@ func (j *jobLife) taskDone(l *Launch) bool {
 	return true
 }
 
-// undo notes that the output of a task of a map stage was lost. It returns false if that was known already.
+// undo notes that the output of a task of a map stage was lost. It returns false if the task is not done: a reduce can
+// read the output of a map before the engine hears that the map has ended (outputGone).
 func (j *jobLife) undo(stage, task int) bool {
 	s := j.stages[stage]
 	if !s.done[task] {
+		if s.gone == nil {
+			s.gone = map[int]int{}
+		}
+		s.gone[task]++
 		return false
 	}
 	s.done[task] = false
 	s.left++
+	return true
+}
+
+// outputGone reports whether a reduce has found the output of attempt l lost before l was heard to end well.
+func (j *jobLife) outputGone(l *Launch) bool {
+	s := j.stages[l.Stage]
+	if s.done[l.Task] || s.gone[l.Task] == 0 {
+		return false
+	}
+	s.gone[l.Task]--
 	return true
 }

@@ -132,7 +132,8 @@ func (n *node) recommission() {
 }
 
 // checked updates the node by its own report of its health and use. An unhealthy node leaves the core, and joins again
-// when it is healthy.
+// when it is healthy. A node that is being decommissioned gracefully stays that, as in Hadoop: it gets no containers,
+// and those that run there may end by themselves.
 func (n *node) checked(s *wire.NodeStatus) {
 	use, machine := bounded(n.doing.utilization, s.Utilization), bounded(n.doing.machine, s.Machine)
 	n.doing = doing{s.Health, use, machine, n.doing.others}
@@ -142,7 +143,7 @@ func (n *node) checked(s *wire.NodeStatus) {
 	switch {
 	case s.Health.OK && n.state == wire.NodeUnhealthy:
 		n.join()
-	case !s.Health.OK && n.usable():
+	case !s.Health.OK && n.state == wire.NodeRunning:
 		n.leave(wire.NodeUnhealthy)
 	}
 }

@@ -338,6 +338,30 @@ func TestLeavingNodeWaitsForApplications(t *testing.T) {
 	}
 }
 
+// A node that is decommissioned gracefully stays that when it is unhealthy and when it is healthy again, as in Hadoop:
+// what runs there goes on, it gets no containers, and it leaves when patience is over.
+func TestLeavingNodeIsUnhealthy(t *testing.T) {
+	f := newFew(t)
+	c := f.runOn("a")
+	n := c.node
+	f.exclude(60, "a")
+	for _, healthy := range []bool{false, true} {
+		q := &wire.HeartbeatRequest{Status: wire.NodeStatus{
+			Node: n.id, ResponseID: n.last.ResponseID, Health: wire.Health{OK: healthy}}}
+		f.do(func(m *manager) (answer, error) { return tracker{m}.heartbeat(q) })
+		if n.state != wire.NodeDecommissioning || c.state != running {
+			t.Errorf("healthy %v: the node is in state %d, its container in %d", healthy, n.state, c.state)
+		}
+	}
+	if got := f.allocate(asks("a 1 true", "* 1 false")); len(got) > 0 {
+		t.Errorf("it gets containers: %v", got)
+	}
+	f.now = f.now.Add(61 * time.Second)
+	if f.f.turn(nil); n.state != wire.NodeDecommissioned {
+		t.Errorf("after its patience the node is in state %d", n.state)
+	}
+}
+
 // How long a node may take to leave gracefully is what the file says of its host, before what the operator says.
 func TestLeavingNodeOfAFile(t *testing.T) {
 	for _, c := range []struct {

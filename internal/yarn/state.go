@@ -83,7 +83,7 @@ type counts struct {
 //
 //	registers ─▶ RUNNING ◀─▶ UNHEALTHY        as its own checks say
 //	             RUNNING ─▶ DECOMMISSIONING ─▶ DECOMMISSIONED    excluded; gracefully: when no application that
-//	                                                             lives needs it any more
+//	                                                             lives needs it any more; its health changes nothing
 //	             any of these ─▶ LOST          silent for too long
 //	             any of these ─▶ SHUTDOWN      it said that it ends
 //

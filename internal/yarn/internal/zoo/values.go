@@ -21,19 +21,49 @@ import (
 
 // Values are named values below a node. They are a store.Keeper. ZooKeeper takes requests of 1 MiB at most, so a batch
 // is written in several requests. All values of one thing, whose names are alike after their first slash, are in one
-// request. A value that is larger than partSize has several parts, and the first part is written last.
+// request. A value that is larger than partSize has several parts. The first part, its head, is written last. The other
+// parts never take the place of parts that the present head names, so a value is whole at any time, whenever the
+// process ends: there are two places for parts, and a head says in which one its parts are. The request that writes a
+// head deletes the parts of the head before.
 //
 //	ROOT/fence           is written once by each process that takes the values over. Each later request checks its
 //	                     version, so a process that was replaced writes nothing, however long its requests took.
 //	ROOT/values/00 to 3f hold the values, by a hash of the thing's name, so that no list of names is long
-//	     NAME            checksum, number of parts, the first part
-//	     NAME,1 ...      further parts
+//	     NAME            the head: checksum, number of parts and their place, the first part
+//	     NAME,1 ...      further parts in the first place
+//	     NAME,1,b ...    further parts in the second place
 type Values struct {
 	session *Session
 	root    string
-	version int32          // of the fence, since this one took it
-	parts   map[string]int // that each value has, by its name
-	unsure  bool           // the last request may have been carried out or not
+	version int32            // of the fence, since this one took it
+	parts   map[string]parts // of each value, by its name
+	unsure  bool             // the last request may have been carried out or not
+}
+
+// parts are the parts of a value. The zero parts are of a value that is not there.
+type parts struct {
+	count  int  // with the head
+	second bool // those after the head are in the second place
+}
+
+// inSecond is set in a head's number of parts if they are in the second place.
+const inSecond = 1 << 31
+
+// encode returns the parts as a head says them.
+func (p parts) encode() uint32 {
+	if p.second {
+		return uint32(p.count) | inSecond
+	}
+	return uint32(p.count)
+}
+
+// partsOf returns the parts that a head says.
+func partsOf(head []byte) (p parts, ok bool) {
+	if len(head) < headSize {
+		return parts{}, false
+	}
+	said := binary.BigEndian.Uint32(head[crc32.Size:])
+	return parts{max(1, int(said&^inSecond)), said&inSecond != 0}, true
 }
 
 const (
@@ -42,14 +72,16 @@ const (
 	mostOps  = 500       // of a request
 	readers  = 32        // requests on their way at a time while all is taken over
 	headSize = 2 * crc32.Size
-	schema   = "2" // what the root node says of how values are kept; since "1" an application's attempts are kept apart
+	// schema is what the root node says of how values are kept. Since "1" an application's attempts are kept apart.
+	// Since "2" parts have two places: an older program would delete those in the second one.
+	schema = "3"
 )
 
 // Take takes the values below a node over, and returns them by name. From then on no process that took them before can
 // write them. owner, the name of this process, is stored in the fence for operators. A value that is damaged is an
 // error, which names its node.
 func (s *Session) Take(root, owner string) (*Values, map[string][]byte, error) {
-	v := &Values{session: s, root: root, parts: map[string]int{}}
+	v := &Values{session: s, root: root, parts: map[string]parts{}}
 	if err := each(v.folders(), s.makeAll); err != nil {
 		return nil, nil, err
 	}
@@ -75,7 +107,7 @@ func (v *Values) checkSchema() error {
 		return fmt.Errorf("read %s: %w", v.root, err)
 	}
 	switch {
-	case len(said) == 0, string(said) == "1":
+	case len(said) == 0, string(said) == "1", string(said) == "2":
 		if _, err := v.session.conn.Set(v.root, []byte(schema), -1); err != nil {
 			return fmt.Errorf("write %s: %w", v.root, err)
 		}
@@ -106,19 +138,27 @@ func thing(name string) string {
 	return rest
 }
 
-// node is where a part of a value is; part 0 is the first. No name has a comma when it is escaped.
-func (v *Values) node(name string, part int) string {
+// head is the node of a value's head. No name has a comma when it is escaped.
+func (v *Values) head(name string) string {
 	hash := crc32.ChecksumIEEE([]byte(thing(name)))
-	node := path.Join(v.folder(int(hash%folders)), url.PathEscape(name))
+	return path.Join(v.folder(int(hash%folders)), url.PathEscape(name))
+}
+
+// node is the node of a part of a value; part 0 is the head. second: of a part in the second place.
+func (v *Values) node(name string, part int, second bool) string {
+	node := v.head(name)
 	if part > 0 {
 		node += "," + strconv.Itoa(part)
+		if second {
+			node += ",b"
+		}
 	}
 	return node
 }
 
-// readAll reads the values. Parts without a first one, which a crash has left, are deleted.
+// readAll reads the values. It deletes parts that no head names, which a crash has left.
 func (v *Values) readAll() (map[string][]byte, error) {
-	var firsts, rests []string // nodes
+	var heads, rests []string // nodes
 	var mu sync.Mutex
 	err := each(v.folders(), func(folder string) error {
 		names, _, err := v.session.conn.Children(folder)
@@ -131,7 +171,7 @@ func (v *Values) readAll() (map[string][]byte, error) {
 			if node := path.Join(folder, name); strings.Contains(name, ",") {
 				rests = append(rests, node)
 			} else {
-				firsts = append(firsts, node)
+				heads = append(heads, node)
 			}
 		}
 		return nil
@@ -140,35 +180,47 @@ func (v *Values) readAll() (map[string][]byte, error) {
 		return nil, err
 	}
 	found := map[string][]byte{}
-	err = each(firsts, func(node string) error {
+	err = each(heads, func(node string) error {
 		name, err := url.PathUnescape(path.Base(node))
 		if err != nil {
 			return fmt.Errorf("%s in ZooKeeper: %w: delete what no ResourceManager has written", node, err)
 		}
-		parts, value, err := v.read(name)
+		has, value, err := v.read(name)
 		if err != nil {
 			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		found[name], v.parts[name] = value, parts
+		found[name], v.parts[name] = value, has
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return found, each(rests, func(node string) error {
-		escaped, number, _ := strings.Cut(path.Base(node), ",")
-		name, err := url.PathUnescape(escaped)
-		part, odd := strconv.Atoi(number)
-		if err == nil && odd == nil && part < v.parts[name] {
-			return nil
+	return found, v.sweep(rests)
+}
+
+// sweep deletes those of the nodes that are parts which no head names.
+func (v *Values) sweep(nodes []string) error {
+	named := map[string]bool{}
+	for name, has := range v.parts {
+		for part := 1; part < has.count; part++ {
+			named[v.node(name, part, has.second)] = true
 		}
-		if err := v.session.conn.Delete(node, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return fmt.Errorf("delete %s: %w", node, err)
+	}
+	r := request{to: v}
+	for _, node := range nodes {
+		if named[node] {
+			continue
 		}
-		return nil
-	})
+		r.ops = append(r.ops, &zk.DeleteRequest{Path: node, Version: -1})
+		if len(r.ops) > mostOps {
+			if err := r.send(); err != nil {
+				return err
+			}
+		}
+	}
+	return r.send()
 }
 
 // each calls do for every node, by readers goroutines, and returns the first error of each goroutine.
@@ -191,30 +243,31 @@ func each(nodes []string, do func(node string) error) error {
 }
 
 // read reads one value.
-func (v *Values) read(name string) (parts int, value []byte, err error) {
-	first, _, err := v.session.conn.Get(v.node(name, 0))
+func (v *Values) read(name string) (has parts, value []byte, err error) {
+	head, _, err := v.session.conn.Get(v.head(name))
 	if err != nil {
-		return 0, nil, fmt.Errorf("read %s: %w", v.node(name, 0), err)
+		return has, nil, fmt.Errorf("read %s: %w", v.head(name), err)
 	}
-	damaged := fmt.Errorf("%s in ZooKeeper is damaged: delete it to go on without it", v.node(name, 0))
-	if len(first) < headSize {
-		return 0, nil, damaged
+	damaged := fmt.Errorf("%s in ZooKeeper is damaged: delete it to go on without it", v.head(name))
+	has, ok := partsOf(head)
+	if !ok {
+		return has, nil, damaged
 	}
-	sum, more := binary.BigEndian.Uint32(first), binary.BigEndian.Uint32(first[crc32.Size:])
-	value, parts = first[headSize:], 1
-	for ; parts < int(more); parts++ {
-		next, _, err := v.session.conn.Get(v.node(name, parts))
+	value = head[headSize:]
+	for part := 1; part < has.count; part++ {
+		node := v.node(name, part, has.second)
+		next, _, err := v.session.conn.Get(node)
 		if errors.Is(err, zk.ErrNoNode) {
-			return 0, nil, damaged
+			return has, nil, damaged
 		} else if err != nil {
-			return 0, nil, fmt.Errorf("read %s: %w", v.node(name, parts), err)
+			return has, nil, fmt.Errorf("read %s: %w", node, err)
 		}
 		value = append(value, next...)
 	}
-	if crc32.ChecksumIEEE(value) != sum {
-		return 0, nil, damaged
+	if crc32.ChecksumIEEE(value) != binary.BigEndian.Uint32(head) {
+		return has, nil, damaged
 	}
-	return parts, value, nil
+	return has, value, nil
 }
 
 // Close does nothing: the session is its owner's to close.
@@ -240,7 +293,7 @@ func (v *Values) Commit(batch map[string][]byte) error {
 			}
 		}
 		if batch[name] == nil {
-			r.remove(name, 0)
+			r.remove(name)
 		} else if err := r.write(name, batch[name]); err != nil {
 			return err
 		}
@@ -251,18 +304,19 @@ func (v *Values) Commit(batch map[string][]byte) error {
 // lookUp finds out which parts of values there are.
 func (v *Values) lookUp(names []string) error {
 	for _, name := range names {
-		parts := 0
-		for {
-			there, _, err := v.session.conn.Exists(v.node(name, parts))
-			if err != nil {
-				return fmt.Errorf("look for %s: %w", v.node(name, parts), err)
-			}
-			if !there {
-				break
-			}
-			parts++
+		head, _, err := v.session.conn.Get(v.head(name))
+		if errors.Is(err, zk.ErrNoNode) {
+			delete(v.parts, name)
+			continue
 		}
-		v.parts[name] = parts
+		if err != nil {
+			return fmt.Errorf("look for %s: %w", v.head(name), err)
+		}
+		has, ok := partsOf(head)
+		if !ok {
+			has = parts{count: 1}
+		}
+		v.parts[name] = has
 	}
 	return nil
 }
@@ -270,14 +324,14 @@ func (v *Values) lookUp(names []string) error {
 // A request is a number of changes that ZooKeeper carries out together.
 type request struct {
 	to    *Values
-	ops   []any          // requests of the library
-	size  int            // of values, in bytes
-	parts map[string]int // how many parts each value has afterwards, by name
+	ops   []any            // requests of the library
+	size  int              // of values, in bytes
+	parts map[string]parts // of each value afterwards, by name
 }
 
-// set writes a part of a value, which is there or is not.
-func (r *request) set(name string, part int, data []byte, there bool) {
-	if node := r.to.node(name, part); there {
+// set writes a node, which is there or is not.
+func (r *request) set(node string, data []byte, there bool) {
+	if there {
 		r.ops = append(r.ops, &zk.SetDataRequest{Path: node, Data: data, Version: -1})
 	} else {
 		r.ops = append(r.ops, &zk.CreateRequest{Path: node, Data: data, Acl: r.to.session.acl})
@@ -285,41 +339,50 @@ func (r *request) set(name string, part int, data []byte, there bool) {
 	r.size += len(data)
 }
 
-// remove deletes the parts of a value from number from on, in order.
-func (r *request) remove(name string, from int) {
-	for part := from; part < r.to.parts[name]; part++ {
-		r.ops = append(r.ops, &zk.DeleteRequest{Path: r.to.node(name, part), Version: -1})
-	}
-	r.have(name, from)
+// remove deletes a value, if it is there.
+func (r *request) remove(name string) {
+	r.drop(name, 0)
+	r.have(name, parts{})
 }
 
-// have notes how many parts a value has after the request.
-func (r *request) have(name string, parts int) {
+// drop deletes the parts that a value has, from number from on.
+func (r *request) drop(name string, from int) {
+	has := r.to.parts[name]
+	for part := from; part < has.count; part++ {
+		r.ops = append(r.ops, &zk.DeleteRequest{Path: r.to.node(name, part, has.second), Version: -1})
+	}
+}
+
+// have notes which parts a value has after the request.
+func (r *request) have(name string, has parts) {
 	if r.parts == nil {
-		r.parts = map[string]int{}
+		r.parts = map[string]parts{}
 	}
-	r.parts[name] = parts
+	r.parts[name] = has
 }
 
-// write adds a value. It sends the parts of a large value after the first in requests of their own, at once.
+// write adds a value. It sends the parts of a large value after the head in requests of their own, at once: to the
+// place where the present head has none.
 func (r *request) write(name string, value []byte) error {
-	parts := max(1, (len(value)+partSize-1)/partSize)
-	for part := parts - 1; part > 0; part-- {
-		own := request{to: r.to}
-		there, _, err := r.to.session.conn.Exists(r.to.node(name, part))
+	had, has := r.to.parts[name], parts{count: max(1, (len(value)+partSize-1)/partSize)}
+	has.second = has.count > 1 && had.count > 1 && !had.second
+	for part := has.count - 1; part > 0; part-- {
+		own, node := request{to: r.to}, r.to.node(name, part, has.second)
+		there, _, err := r.to.session.conn.Exists(node)
 		if err != nil {
-			return fmt.Errorf("look for %s: %w", r.to.node(name, part), err)
+			return fmt.Errorf("look for %s: %w", node, err)
 		}
-		own.set(name, part, value[part*partSize:min(len(value), (part+1)*partSize)], there)
+		own.set(node, value[part*partSize:min(len(value), (part+1)*partSize)], there)
 		if err := own.send(); err != nil {
 			return err
 		}
 	}
 	head := make([]byte, 0, headSize+min(len(value), partSize))
 	head = binary.BigEndian.AppendUint32(head, crc32.ChecksumIEEE(value))
-	head = binary.BigEndian.AppendUint32(head, uint32(parts))
-	r.set(name, 0, append(head, value[:min(len(value), partSize)]...), r.to.parts[name] > 0)
-	r.remove(name, parts)
+	head = binary.BigEndian.AppendUint32(head, has.encode())
+	r.set(r.to.head(name), append(head, value[:min(len(value), partSize)]...), had.count > 0)
+	r.drop(name, 1)
+	r.have(name, has)
 	return nil
 }
 
@@ -342,8 +405,8 @@ func (r *request) send() error {
 		return fmt.Errorf("write to %s: %w", v.root, err)
 	}
 	v.unsure = false
-	for name, parts := range r.parts {
-		if v.parts[name] = parts; parts == 0 {
+	for name, has := range r.parts {
+		if v.parts[name] = has; has.count == 0 {
 			delete(v.parts, name)
 		}
 	}

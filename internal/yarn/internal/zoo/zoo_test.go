@@ -205,7 +205,7 @@ func TestOutcomeIsLookedUp(t *testing.T) {
 	if err := v.Commit(batch); err != nil {
 		t.Fatal(err)
 	}
-	v.unsure, v.parts = true, map[string]int{"app/1/2": 1} // as if no reply had come
+	v.unsure, v.parts = true, map[string]parts{"app/1/2": {count: 1}} // as if no reply had come
 	if err := v.Commit(batch); err != nil {
 		t.Fatal(err)
 	}
@@ -214,21 +214,64 @@ func TestOutcomeIsLookedUp(t *testing.T) {
 	}
 }
 
-// Values of an older schema are read, and are called by today's from then on.
+// Values of older schemas are read, large ones too, and are called by today's from then on.
 func TestOlderSchema(t *testing.T) {
 	s := start(t).session(t)
-	v, _ := take(t, s, "one")
-	if err := v.Commit(map[string][]byte{"app/1/1": []byte("kept")}); err != nil {
+	for _, older := range []string{"1", "2"} {
+		v, _ := take(t, s, "one")
+		large := bytes.Repeat([]byte(older), partSize+1) // whose parts are where older programs have them
+		if err := v.Commit(map[string][]byte{"app/1/1": []byte("kept"), "app/2/" + older: large}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.conn.Set(v.root, []byte(older), -1); err != nil {
+			t.Fatal(err)
+		}
+		_, found := take(t, s, "two")
+		if string(found["app/1/1"]) != "kept" || !bytes.Equal(found["app/2/"+older], large) {
+			t.Errorf("schema %s: read %.20q and %d bytes", older, found["app/1/1"], len(found["app/2/"+older]))
+		}
+		if said, _, err := s.conn.Get(v.root); err != nil || string(said) != schema {
+			t.Errorf("the root says %q, %v", said, err)
+		}
+	}
+}
+
+// A process may end between any two requests by which it overwrites a large value: the next one reads the old value
+// whole, and sweeps the new parts away. It reads the new value once the head is written, wherever its parts are.
+func TestLargeValueIsWholeAtAnyTime(t *testing.T) {
+	zoo := start(t)
+	const name = "app/1/1"
+	large := func(letter string) []byte { return bytes.Repeat([]byte(letter), 2*partSize+5000) }
+	v, _ := take(t, zoo.session(t), "one")
+	now := large("a")
+	if err := v.Commit(map[string][]byte{name: now, "app/1/2": []byte("other")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.conn.Set(v.root, []byte("1"), -1); err != nil {
-		t.Fatal(err)
-	}
-	if _, found := take(t, s, "two"); string(found["app/1/1"]) != "kept" {
-		t.Errorf("read %q", found)
-	}
-	if said, _, err := s.conn.Get(v.root); err != nil || string(said) != schema {
-		t.Errorf("the root says %q, %v", said, err)
+	for i, next := range [][]byte{large("b"), large("c"), large("d")[:partSize+1], []byte("small"), large("e")} {
+		r := request{to: v}
+		if err := r.write(name, next); err != nil { // all but the head
+			t.Fatal(err)
+		}
+		var found map[string][]byte
+		v, found = take(t, zoo.session(t), "two")
+		if !bytes.Equal(found[name], now) || string(found["app/1/2"]) != "other" {
+			t.Fatalf("write %d: read %d bytes beside %q, want the %d of before", i, len(found[name]), found["app/1/2"],
+				len(now))
+		}
+		now = next
+		if i%2 == 0 { // as if no reply had come to the request before
+			v.unsure, v.parts = true, map[string]parts{}
+		}
+		if err := v.Commit(map[string][]byte{name: now}); err != nil {
+			t.Fatal(err)
+		}
+		if v, found = take(t, zoo.session(t), "three"); !bytes.Equal(found[name], now) {
+			t.Fatalf("write %d: read %d bytes, want the %d of the head", i, len(found[name]), len(now))
+		}
+		nodes, err := v.session.Children(path.Dir(v.head(name)))
+		if want := max(1, (len(now)+partSize-1)/partSize); err != nil || len(nodes) != want {
+			t.Errorf("write %d: nodes %q, %v, want %d", i, nodes, err, want)
+		}
 	}
 }
 
@@ -246,19 +289,19 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stranger.Close)
-	if _, _, err := stranger.Get(v.node("keys", 0)); !errors.Is(err, zk.ErrNoAuth) {
+	if _, _, err := stranger.Get(v.head("keys")); !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("a stranger reads the keys: %v", err)
 	}
-	if _, err := s.conn.Set(v.node("keys", 0), []byte("12345678 other"), -1); err != nil {
+	if _, err := s.conn.Set(v.head("keys"), []byte("12345678 other"), -1); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.Take("/state/blue", "two"); err == nil {
 		t.Error("a damaged value is taken over")
 	}
-	if _, err := s.conn.Set("/state/blue", []byte("3"), -1); err != nil {
+	if _, err := s.conn.Set("/state/blue", []byte("4"), -1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Take("/state/blue", "two"); err == nil || !strings.Contains(err.Error(), "schema \"3\"") {
+	if _, _, err := s.Take("/state/blue", "two"); err == nil || !strings.Contains(err.Error(), "schema \"4\"") {
 		t.Errorf("a newer schema is taken over: %v", err)
 	}
 }

@@ -35,6 +35,7 @@ func (u client) changePriority(q *wire.PriorityChange) (answer, error) {
 		app.save()
 		app.respecify(func(s *sched.JobSpec) { s.Priority = int32(to) })
 	}
+	u.m.saves.await() // it may have had the priority before, which may not be stored yet
 	return reply(&wire.PriorityChanged{Priority: app.submission.Priority})
 }
 
@@ -67,6 +68,7 @@ func (u client) move(q *wire.Move) (answer, error) {
 		app.respecify(func(s *sched.JobSpec) { s.Queue = path })
 		u.m.log.Info("application moved", "application", q.ID.String(), "queue", path, "by", u.user)
 	}
+	u.m.saves.await() // it may have been there before, which may not be stored yet
 	return nil, nil
 }
 
@@ -122,6 +124,7 @@ func (u client) failAttempt(q *wire.AttemptRequest) (answer, error) {
 	if a == a.app.current() && !a.app.over && a.state != wire.AttemptFinishing {
 		a.fail(fmt.Sprintf("Attempt failed by user %s.", u.user))
 	}
+	u.m.saves.await() // it may have ended before, which may not be stored yet
 	return nil, nil
 }
 

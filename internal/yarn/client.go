@@ -61,6 +61,7 @@ func (m *manager) gave(id wire.ApplicationID) bool {
 func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	s := &q.Submission
 	if app := u.m.apps.byID[s.ID]; app != nil && app.user == u.user {
+		u.m.saves.await()
 		return nil, nil
 	}
 	access, length := accessOf(s.Launch.ACLs())
@@ -200,6 +201,7 @@ func (u client) kill(from net.Addr, q *wire.KillRequest) (answer, error) {
 		why += " with diagnostic message: " + cut(q.Diagnostics, mostDiagnostics)
 	}
 	kill(app, why)
+	u.m.saves.await() // if it was over, that may not be stored yet
 	return reply(&wire.KillResponse{Done: true})
 }
 

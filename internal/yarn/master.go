@@ -59,6 +59,7 @@ func forMaster[Q any](id token.Master, q *Q, do func(master, *Q) (answer, error)
 		a := m.attempt(id.Attempt)
 		if a == nil || a.ended() {
 			if _, done := any(q).(*wire.FinishMasterRequest); done && a != nil && a.state == wire.AttemptFinished {
+				m.saves.await()
 				return reply(&wire.FinishMasterResponse{Unregistered: true}) // the reply to its first call was lost
 			}
 			return nil, rpc.Errorf(classAttemptNotFound,
@@ -315,6 +316,7 @@ func (am master) finish(q *wire.FinishMasterRequest) (answer, error) {
 	}
 	a.silent.touch(m.now)
 	if a.state == wire.AttemptFinishing {
+		m.saves.await()
 		return reply(&wire.FinishMasterResponse{Unregistered: true})
 	}
 	app := a.app

@@ -32,7 +32,8 @@ type saver struct {
 	to      *store.Store
 	apps    map[*application]bool // applications that have changed in this turn
 	changed map[string][]byte     // other values that have changed in this turn
-	marks   int                   // changes since the start
+	marks   int                   // changes since the start, and calls of await
+	last    uint64                // number of the last changes that were put; zero: there were none
 }
 
 // mark notes that an application has changed.
@@ -55,7 +56,15 @@ func (s *saver) put(name string, m proto.Message) {
 	}
 }
 
-// seen returns how many changes there were.
+// await makes the answer to the present call wait until all changes so far are stored, as if the call had made one. A
+// call that repeats another changes nothing, but what the first one changed may not be stored yet.
+func (s *saver) await() {
+	if s != nil {
+		s.marks++
+	}
+}
+
+// seen returns how many changes and calls of await there were.
 func (s *saver) seen() int {
 	if s == nil {
 		return 0
@@ -89,10 +98,14 @@ func saveOld(app *application, to map[string][]byte, name string) {
 	}
 }
 
-// flush starts to write the changes of this turn, and returns the number for wait; zero: nothing has changed.
+// flush starts to write the changes of this turn. It returns the number for wait, which is that of the turn before if
+// nothing has changed; zero: nothing ever has.
 func (s *saver) flush() uint64 {
-	if s == nil || len(s.apps)+len(s.changed) == 0 {
+	if s == nil {
 		return 0
+	}
+	if len(s.apps)+len(s.changed) == 0 {
+		return s.last
 	}
 	for app := range s.apps {
 		name := savedName(app.id)
@@ -113,9 +126,9 @@ func (s *saver) flush() uint64 {
 		}
 	}
 	clear(s.apps)
-	number := s.to.Put(s.changed)
+	s.last = s.to.Put(s.changed)
 	clear(s.changed)
-	return number
+	return s.last
 }
 
 // wait returns when the changes for which flush returned number are stored. It must not be called within a turn.

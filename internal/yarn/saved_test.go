@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
@@ -230,4 +232,67 @@ func TestNodesBeatWhileNothingIsStored(t *testing.T) {
 	})
 	close(k.let)
 	c.ends(id, wire.AppFailed)
+}
+
+// A call that repeats another, whose reply was lost, is answered when the changes of the first are stored, and so are
+// two in one turn.
+func TestRepeatedCallWaitsForTheStore(t *testing.T) {
+	f := newFleet(t, 1)
+	managed := f.submitOne(false)
+	a := managed.current()
+	f.do(func(m *manager) (answer, error) { return master{m, a}.register(&wire.RegisterMasterRequest{}) })
+	r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
+	one := wire.Submission{ID: r.(*wire.NewApplication).ID, Unmanaged: true, Resource: &wire.Resource{Memory: 512,
+		VCores: 1}, Launch: wire.NewLaunchContext("")}
+	f.m.config.MostPriority = 9
+	keepIn(t, f.m, &memory{values: map[string][]byte{}})
+	finish := func(u client) (answer, error) {
+		q := &wire.FinishMasterRequest{Final: wire.Succeeded}
+		return forMaster(token.Master{Attempt: a.id}, q, master.finish)(u.m)
+	}
+	last := uint64(0)
+	for _, c := range []struct {
+		name    string
+		changes bool
+		do      func(u client) (answer, error)
+	}{
+		{"submit", true, func(u client) (answer, error) { return u.submit(&wire.SubmitRequest{Submission: one}) }},
+		{"priority", true, func(u client) (answer, error) {
+			return u.changePriority(&wire.PriorityChange{ID: one.ID, Priority: 5})
+		}},
+		{"fail", true, func(u client) (answer, error) {
+			return u.failAttempt(&wire.AttemptRequest{ID: wire.AttemptID{App: one.ID, Attempt: 1}})
+		}},
+		{"finish", true, finish},
+		{"kill, after its failure", false, func(u client) (answer, error) {
+			return u.kill(nil, &wire.KillRequest{ID: one.ID})
+		}},
+	} {
+		turn := func() (first, second uint64) {
+			do := func(m *manager) (answer, error) { return c.do(client{m, "user"}) }
+			batch := []*call{{do: do}, {do: do}}
+			f.f.turn(batch)
+			if err := errors.Join(batch[0].err, batch[1].err); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			return batch[0].kept, batch[1].kept
+		}
+		first, second := turn()
+		if first < last || c.changes == (first == last) || first != second {
+			t.Errorf("%s: waits for changes %d, its repetition in the turn for %d; before were %d", c.name, first,
+				second, last)
+		}
+		if third, fourth := turn(); third != first || fourth != first {
+			t.Errorf("%s: waits for changes %d, its repetitions in the next turn for %d and %d", c.name, first, third,
+				fourth)
+		}
+		last = first
+	}
+	f.report(a.master, wire.ContainerRunning)
+	f.report(a.master, wire.ContainerComplete)
+	again := &call{do: func(m *manager) (answer, error) { return finish(client{m, "user"}) }}
+	if f.f.turn([]*call{again}); !a.ended() || again.err != nil || again.kept <= last || again.kept != f.m.saves.last {
+		t.Errorf("said again to be over once it has ended: %v, waits for changes %d; those of its end are %d",
+			again.err, again.kept, f.m.saves.last)
+	}
 }

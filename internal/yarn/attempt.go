@@ -290,6 +290,7 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 		a.app.missed = append(a.app.missed, a.dues.completed...)
 	}
 	a.dues = dues{key: a.dues.key}
+	clear(a.app.m.finds.given[a.app])
 	for _, c := range a.own() {
 		if a.keeps(c) {
 			continue

@@ -84,6 +84,7 @@ func (m *manager) restore(p *past) {
 	for _, app := range p.apps {
 		m.restoreApp(app)
 	}
+	m.live.at(m.now.Add(m.config.Expiry.Node), func() { clear(m.finds.given) })
 	m.apps.trim(m.config.Completed)
 	saveLife(m)
 	m.saveKeys()
@@ -184,6 +185,7 @@ func (app *application) resume() {
 	m := app.m
 	app.state = wire.AppAccepted // until its ApplicationMaster registers again, as in Hadoop
 	m.queues.make(app.queue)
+	m.finds.given[app] = map[wire.ContainerID]bool{}
 	tasks := int32(1)
 	if app.submission.Unmanaged {
 		tasks = 0
@@ -281,10 +283,10 @@ func (n *node) find(q *wire.RegisterNodeRequest) {
 				c.found(0)
 			}
 		case c == nil && n.registration == 1 && m.earlier(s.ID):
-			if c = n.adopt(s); c != nil && m.finds.given[s.ID] == c.attempt {
+			if c = n.adopt(s); c != nil && m.finds.given[c.attempt.app][s.ID] {
 				given = append(given, c)
+				delete(m.finds.given[c.attempt.app], s.ID)
 			}
-			delete(m.finds.given, s.ID)
 		}
 	}
 	absent := m.finds.awaited[n.id]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -297,4 +298,82 @@ func (c *cluster) allocated() int {
 		return -1
 	}
 	return said.ClusterMetrics.ContainersAllocated
+}
+
+// A container of an earlier life that its ApplicationMaster gives back before its node has registered ends when the
+// node registers, whatever other applications give back. What is noted of that is bounded for each application, and
+// ends with the attempt, with the application, and when nodes that have not come back are lost.
+func TestGivenBackBeforeTheNodeRegisters(t *testing.T) {
+	f, k := newFleet(t, 1), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	var ids []wire.ApplicationID
+	for range 4 {
+		ids = append(ids, f.submitOne(true).id)
+	}
+	f.do(func(m *manager) (answer, error) { // as a start does
+		saveLife(m)
+		m.saveKeys()
+		return nil, nil
+	})
+	p, err := readPast(k.values)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	f = newFleet(t, 0)
+	keepIn(t, f.m, &memory{values: map[string][]byte{}})
+	f.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	begin := func(app *application) *attempt {
+		f.do(func(m *manager) (answer, error) {
+			return master{m, app.current()}.register(&wire.RegisterMasterRequest{})
+		})
+		return app.current()
+	}
+	giveBack := func(a *attempt, first, count int64) {
+		q := &wire.AllocateRequest{}
+		for i := range count {
+			q.Releases = append(q.Releases, wire.ContainerID{Attempt: a.id, ID: first + i})
+		}
+		if _, err := f.do(func(m *manager) (answer, error) { return nil, master{m, a}.take(q) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noted := func(what string, app *application, want int) {
+		t.Helper()
+		if got := len(f.m.finds.given[app]); got != want {
+			t.Errorf("%s: %d containers are noted, want %d", what, got, want)
+		}
+	}
+	rogue, honest, failing := begin(f.m.apps.byID[ids[0]]), begin(f.m.apps.byID[ids[1]]), begin(f.m.apps.byID[ids[2]])
+	giveBack(rogue, 1_000_000, mostGiven+500)
+	noted("given back by one application", rogue.app, mostGiven)
+	giveBack(honest, 7, 1)
+	giveBack(failing, 7, 1)
+	fresh := begin(f.submitOne(true))
+	giveBack(fresh, 7, 1)
+	noted("of this life", fresh.app, 0)
+
+	q := registration(1, wire.Resource{Memory: 4096, VCores: 8})
+	q.Containers = []wire.NodeContainer{{ID: wire.ContainerID{Attempt: honest.id, ID: 7},
+		State: wire.ContainerRunning, Resource: wire.Resource{Memory: 512, VCores: 1}}}
+	f.do(func(m *manager) (answer, error) { return tracker{m}.register(q, &net.TCPAddr{}) })
+	if c := f.m.container(q.Containers[0].ID); c == nil || c.leaving == nil || !c.node.stopped[c.id] {
+		t.Errorf("the container that was given back goes on: %+v", c)
+	}
+	noted("of the node that registered", honest.app, 0)
+
+	f.do(func(m *manager) (answer, error) { failing.finish(wire.AttemptFailed, ""); return nil, nil })
+	noted("after the end of the attempt", failing.app, 0)
+	f.do(func(m *manager) (answer, error) {
+		return client{m, "user"}.kill(nil, &wire.KillRequest{ID: rogue.app.id})
+	})
+	if _, there := f.m.finds.given[rogue.app]; there {
+		t.Error("an application that is over may give containers back")
+	}
+	giveBack(honest, 8, 1)
+	noted("before nodes are lost", honest.app, 1)
+	f.now = f.now.Add(f.m.config.Expiry.Node)
+	f.f.turn(nil)
+	giveBack(honest, 9, 1)
+	noted("when nodes are lost", honest.app, 0)
 }

@@ -49,9 +49,12 @@ type life struct {
 
 // finds are containers that run since an earlier life.
 type finds struct {
-	awaited map[wire.NodeID][]*container  // ApplicationMasters, by the node that has not registered yet in this life
-	noted   map[*sched.Found]*container   // containers that were noted for the core in this turn
-	given   map[wire.ContainerID]*attempt // containers given back before their node registered, and by which attempt
+	awaited map[wire.NodeID][]*container // ApplicationMasters, by the node that has not registered yet in this life
+	noted   map[*sched.Found]*container  // containers that were noted for the core in this turn
+	// given has the containers that the present attempt of an application has given back before their node registered.
+	// There is an entry for each application that ran in an earlier life and is not over, until Expiry.Node after the
+	// start: later, a node that registers was lost, and what ran there too.
+	given map[*application]map[wire.ContainerID]bool
 }
 
 // newFinds returns an empty finds.
@@ -59,7 +62,7 @@ func newFinds() finds {
 	return finds{
 		awaited: map[wire.NodeID][]*container{},
 		noted:   map[*sched.Found]*container{},
-		given:   map[wire.ContainerID]*attempt{},
+		given:   map[*application]map[wire.ContainerID]bool{},
 	}
 }
 

@@ -164,6 +164,18 @@ func (c *container) began() {
 	}
 }
 
+// compare is called when the container's node registers again and reports that the container has size there. If the
+// size is another one here, compare queues it for the node, unless the ApplicationMaster is to enlarge the container.
+func (c *container) compare(there wire.Resource) {
+	s := c.m.config.Sizes
+	if c.state != running || c.growth == nil || s.amount(there) == s.amount(c.resource) {
+		return
+	}
+	if !c.growth.unsure || s.NodesAreTold {
+		c.queueSize()
+	}
+}
+
 // queueSize queues the container's size for the next answer to its node: once, however often it changes until then.
 func (c *container) queueSize() {
 	if !c.growth.unsent {

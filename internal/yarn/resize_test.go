@@ -2,7 +2,9 @@ package yarn
 
 import (
 	"context"
+	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -340,4 +342,74 @@ func TestUnconfirmedIncreases(t *testing.T) {
 			t.Errorf("%+v, and the node is told %d sizes, want 1", c.growth, n)
 		}
 	})
+}
+
+// What a node is told in an answer that is lost, it is told again when it registers: the size of a container and
+// signals. A size that the ApplicationMaster is to bring is told only where nodes are told of increases.
+func TestOrdersOutliveALostAnswer(t *testing.T) {
+	f := newFew(t)
+	q := asks("a 1 true", "* 1 false")
+	for i := range q.Asks {
+		q.Asks[i].Resource = wire.Resource{Memory: 1024, VCores: 1}
+	}
+	f.allocate(q)
+	c := f.master.own()[0]
+	f.report(c, wire.ContainerRunning)
+	n, whole, half := c.node, wire.Resource{Memory: 1024, VCores: 1}, wire.Resource{Memory: 512, VCores: 1}
+	register := func(has wire.Resource) {
+		r := &wire.RegisterNodeRequest{Node: n.id, Resource: n.capacity, Containers: []wire.NodeContainer{
+			{ID: c.id, State: wire.ContainerRunning, Resource: has}}}
+		f.do(func(m *manager) (answer, error) { return tracker{m}.register(r, &net.TCPAddr{}) })
+	}
+	resize := func(kind wire.UpdateKind, to wire.Resource) {
+		f.allocate(&wire.AllocateRequest{Updates: []wire.UpdateRequest{
+			{Container: c.id, Kind: kind, Version: c.version, Resource: to}}})
+		if c.resource != to {
+			t.Fatalf("the container has %v, want %v", c.resource, to)
+		}
+	}
+	told := func(what string, sizes []wire.Resource, signals int) {
+		t.Helper()
+		f.beatNode(n)
+		var got []wire.Resource
+		for _, u := range n.last.Updates {
+			got = append(got, u.Resource)
+		}
+		if !slices.Equal(got, sizes) || len(n.last.Signals) != signals {
+			t.Errorf("%s: the node is told of sizes %v, want %v, and of %d signals, want %d", what, got, sizes,
+				len(n.last.Signals), signals)
+		}
+	}
+	signal := func() {
+		if _, err := f.do(func(m *manager) (answer, error) {
+			return client{m, "user"}.signal(&wire.Signal{Container: c.id, Command: wire.SignalThreadDump})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	resize(wire.Decrease, half)
+	signal()
+	told("in an answer that is lost", []wire.Resource{half}, 1)
+	signal()
+	register(whole)
+	told("again", []wire.Resource{half}, 2)
+	told("in the next answer", nil, 0)
+	register(half)
+	told("after an answer that came", nil, 0)
+
+	resize(wire.Increase, whole)
+	told("of an increase", nil, 0)
+	register(half)
+	told("of an increase, which is the ApplicationMaster's to bring", nil, 0)
+	f.m.config.Sizes.NodesAreTold = true
+	register(half)
+	told("of an increase, where nodes are told of them", []wire.Resource{whole}, 0)
+
+	f.do(func(m *manager) (answer, error) { // a caller that signals without end
+		n.last.Signals = slices.Repeat([]wire.Signal{{Container: c.id}}, mostSignals)
+		n.signals = slices.Clone(n.last.Signals[:mostSignals-1])
+		return nil, nil
+	})
+	register(whole)
+	told("of as many as may wait", nil, mostSignals)
 }

@@ -93,6 +93,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 		n.sizes.own, q.Resource = &to, to
 	}
 	n.version = cut(q.Version, mostTitle)
+	last := n.last
 	n.last, n.heard = nil, t.m.now
 	n.trust()
 	if n.usable() {
@@ -108,6 +109,7 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 		n.join()
 	}
 	n.merge(q)
+	signalAgain(n, last)
 	t.m.log.Info(
 		"node registered",
 		"node",
@@ -213,16 +215,21 @@ func service(id wire.NodeID, remote net.Addr) string {
 }
 
 // merge compares the containers that a registering node has with those that it should have. A container that the node
-// does not have is lost. A container that it should not have is ended. The node is told to clean up after applications
-// that are over or not known here.
+// does not have is lost. A container that it should not have is ended. The node is told the size of a container that
+// has another one there, and to clean up after applications that are over or not known here: the answer that said so
+// before may be lost.
 func (n *node) merge(q *wire.RegisterNodeRequest) {
 	n.find(q)
 	there := map[wire.ContainerID]bool{}
 	statuses := make([]wire.ContainerStatus, len(q.Containers))
 	for i, c := range q.Containers {
 		there[c.ID] = true
-		if known := n.m.container(c.ID); known != nil && known.leaving != nil {
-			n.stop(c.ID) // it may not have got the order before
+		switch known := n.m.container(c.ID); {
+		case known == nil:
+		case known.leaving != nil:
+			n.stop(c.ID)
+		case known.node == n:
+			known.compare(c.Resource)
 		}
 		statuses[i] = wire.ContainerStatus{ID: c.ID, State: c.State, Diagnostics: c.Diagnostics, Exit: c.Exit}
 	}
@@ -243,6 +250,22 @@ func (n *node) merge(q *wire.RegisterNodeRequest) {
 	if q.Status != nil {
 		n.checked(q.Status)
 	}
+}
+
+// signalAgain queues again the signals of last, the last answer before node n registered, which may be lost. The node
+// gets a signal twice if it is not. last may be nil.
+func signalAgain(n *node, last *wire.HeartbeatResponse) {
+	if last == nil {
+		return
+	}
+	var again []wire.Signal
+	for _, s := range last.Signals {
+		if c := n.m.container(s.Container); c != nil && c.node == n && c.state == running {
+			again = append(again, s)
+		}
+	}
+	again = again[:min(len(again), mostSignals-len(n.signals))]
+	n.signals = append(again, n.signals...)
 }
 
 // takePart takes in what a part of a heartbeat reports, and makes no answer. If the heartbeat must be refused, or its

@@ -16,6 +16,14 @@ type Kept struct {
 	Active *Active
 }
 
+// where returns the place of the state, for messages.
+func (k *Kept) where() string {
+	if k.Active != nil {
+		return "ZooKeeper, " + k.Active.config.State
+	}
+	return k.File
+}
+
 // HA says which of several ResourceManagers this is (yarn.resourcemanager.ha.enabled).
 type HA struct {
 	ID, Cluster string            // yarn.resourcemanager.ha.id and cluster-id

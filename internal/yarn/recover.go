@@ -27,13 +27,12 @@ func (m *manager) remember() error {
 	}
 	var kept *store.Store
 	var values map[string][]byte
-	where := m.config.Kept.File
+	where := m.config.Kept.where()
 	if a := m.config.Kept.Active; a != nil {
 		var err error
 		if kept, values, err = a.open(failed); err != nil {
 			return fmt.Errorf("open the state: %w", err)
 		}
-		where = "ZooKeeper, " + a.config.State
 	} else {
 		o, err := store.Open(where, failed)
 		if err != nil {

@@ -134,9 +134,16 @@ func (s *saver) flush() uint64 {
 // wait returns when the changes for which flush returned number are stored. It must not be called within a turn.
 func (s *saver) wait(number uint64) error {
 	if s != nil && number > 0 && !s.to.Wait(number) {
-		return fmt.Errorf("this ResourceManager ends, and what was asked for is not kept")
+		return fmt.Errorf("this ResourceManager ends, and what was asked for may be lost")
 	}
 	return nil
+}
+
+// release makes wait return at once, now and from now on.
+func (s *saver) release() {
+	if s != nil {
+		s.to.Release()
+	}
 }
 
 // close writes the changes that are left, and closes the store.

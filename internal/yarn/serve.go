@@ -3,9 +3,11 @@ package yarn
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
@@ -90,6 +92,7 @@ func (rm *ResourceManager) Addresses() Addresses {
 
 // Serve serves until ctx is done, and returns at most stopTime later. The error is nil if ctx was done, else it says
 // why a server has ended. In both cases it may be that the state could not be stored, or a turn was not over in time.
+// Calls and launches that wait for their changes to be stored are given a quarter of stopTime.
 func (rm *ResourceManager) Serve(ctx context.Context) error {
 	ofNodes, conns := connsOf(mostFiles())
 	rm.announce(ofNodes, conns)
@@ -106,9 +109,9 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 			}
 		})
 	}
-	ended := make(chan struct{})
-	go func() { // the owner ends last: what goes on before needs turns
-		defer close(ended)
+	ended := make(chan error, 1)
+	var storing atomic.Bool // the store writes what is left
+	go func() {             // the owner ends after what goes on before, which needs turns
 		serving.Wait()
 		rm.stopLaunches()
 		rm.start.wait()
@@ -117,20 +120,33 @@ func (rm *ResourceManager) Serve(ctx context.Context) error {
 		}
 		stopOwner()
 		owning.Wait()
+		storing.Store(true)
+		ended <- rm.front.m.saves.close()
 	}()
-	select {
-	case <-ended:
-		if err := rm.front.m.saves.close(); err != nil {
-			return fmt.Errorf("keep the state: %w", err)
+	why := func(err error) error { // of the end, if it was not asked for, and of what went wrong then
+		if ctx.Err() != nil {
+			return err
 		}
-	case <-rm.late(calls):
-		return fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", rm.stopTime)
+		return errors.Join(context.Cause(calls), err)
 	}
-	why := context.Cause(calls)
-	if ctx.Err() != nil {
-		return nil
+	patience, late := after(calls, rm.stopTime/4), after(calls, rm.stopTime)
+	for {
+		select {
+		case <-patience: // once
+			rm.front.m.saves.release()
+		case err := <-ended:
+			if err != nil {
+				err = fmt.Errorf("keep the state in %s: %w", rm.config.Kept.where(), err)
+			}
+			return why(err)
+		case <-late:
+			if storing.Load() {
+				return why(fmt.Errorf("keep the state in %s: the last changes were not written after %v, and may be "+
+					"lost", rm.config.Kept.where(), rm.stopTime))
+			}
+			return why(fmt.Errorf("stop: the turn that went on was not over after %v, and is given up", rm.stopTime))
+		}
 	}
-	return why
 }
 
 // announce logs where the ResourceManager serves, and warns if NodeManagers get few connections. ofNodes is the
@@ -200,18 +216,18 @@ func (rm *ResourceManager) servers(ofNodes, conns int) (list []func(context.Cont
 // usualStop is the stopTime of a ResourceManager. Service managers kill a process that takes much longer to end.
 const usualStop = 4 * time.Second
 
-// late returns a channel that gets a value stopTime after ctx is done. The time is counted in parts: while the whole
-// process stands still, one part passes at most.
-func (rm *ResourceManager) late(ctx context.Context) <-chan time.Time {
+// after returns a channel that gets a value when wait has passed after ctx is done. The time is counted in parts: while
+// the whole process stands still, one part passes at most.
+func after(ctx context.Context, wait time.Duration) <-chan time.Time {
 	const parts = 8
-	after := make(chan time.Time, 1)
+	passed := make(chan time.Time, 1)
 	context.AfterFunc(ctx, func() {
-		tick := time.NewTicker(rm.stopTime / parts)
+		tick := time.NewTicker(wait / parts)
 		defer tick.Stop()
 		for range parts - 1 {
 			<-tick.C
 		}
-		after <- <-tick.C
+		passed <- <-tick.C
 	})
-	return after
+	return passed
 }

@@ -32,6 +32,8 @@ type Store struct {
 	pending map[string][]byte // to be written; nil: to be deleted
 	put     uint64            // number of the last Put
 	written uint64            // all changes up to this number are written
+	unmet   error             // why the last changes were not written; nil: they were, or another process writes
+	hasty   bool              // no caller waits: see Release
 	closing bool
 }
 
@@ -64,14 +66,23 @@ func (s *Store) Next() uint64 {
 	return s.put + 1
 }
 
-// Wait returns true when the changes with that number are written, or false when the store is closed before.
+// Wait returns true when the changes with that number are written, or false when the store is closed before, or its
+// callers are released.
 func (s *Store) Wait(number uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.written < number && !s.closing {
+	for s.written < number && !s.closing && !s.hasty {
 		s.changed.Wait()
 	}
 	return s.written >= number
+}
+
+// Release makes Wait return at once, now and from now on. The store goes on writing.
+func (s *Store) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hasty = true
+	s.changed.Broadcast()
 }
 
 // again is the time from a failed write to the next try.
@@ -94,11 +105,13 @@ func (s *Store) write() {
 		}
 		taken := errors.Is(err, ErrTaken)
 		s.mu.Lock()
+		s.unmet = nil
 		switch {
 		case taken:
 			s.closing = true
 			s.changed.Broadcast()
 		case err != nil:
+			s.unmet = err
 			for key, value := range batch {
 				if _, newer := s.pending[key]; !newer {
 					s.pending[key] = value
@@ -121,12 +134,12 @@ func (s *Store) write() {
 	}
 }
 
-// Close writes what is left and closes the keeper.
+// Close writes what is left and closes the keeper. The error says that either has failed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	s.closing = true
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	<-s.ended
-	return s.to.Close()
+	return errors.Join(s.unmet, s.to.Close())
 }

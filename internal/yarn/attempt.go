@@ -259,7 +259,7 @@ func (a *attempt) masterOver(end *wire.ContainerStatus, o sched.Outcome) sched.O
 	case a.app.over:
 		return o
 	case a.state == wire.AttemptFinishing:
-		a.app.end(wire.AppFinished, outcome{})
+		a.app.end(wire.AppFinished, a.app.outcome)
 		return sched.OK
 	case !a.ended():
 		a.finish(

@@ -141,3 +141,24 @@ func TestWhatIsOverIsNotKilled(t *testing.T) {
 		})
 	}
 }
+
+// What an ApplicationMaster says when it is over stays in the report when its process has ended, also if it says no
+// final status.
+func TestLastWordsWithoutFinalStatus(t *testing.T) {
+	for _, final := range []wire.FinalStatus{wire.Undefined, wire.Failed} {
+		f := newFew(t)
+		app := f.m.apps.byID[f.managed(func(*wire.Submission) {})]
+		reportsMaster(f, app)
+		registersMaster(f, app)
+		f.do(func(m *manager) (answer, error) {
+			q := &wire.FinishMasterRequest{Final: final, Diagnostics: "what was said"}
+			return master{m, app.current()}.finish(q)
+		})
+		f.ends(app)
+		r := app.report()
+		of := app.current().diagnostics
+		if !app.over || r.Diagnostics != "what was said" || of != r.Diagnostics || r.Final != final {
+			t.Errorf("final status %d: when its process has ended: %+v, of its attempt %q", final, r, of)
+		}
+	}
+}

@@ -163,9 +163,12 @@ func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	return nil
 }
 
-// decommissioning answers with the nodes that are being decommissioned gracefully. Operators' commands ask until there
-// are none.
+// decommissioning answers an administrator with the nodes that are being decommissioned gracefully. Operators' commands
+// ask until there are none.
 func (o admin) decommissioning(*wire.Empty) (answer, error) {
+	if err := o.administers(); err != nil {
+		return nil, err
+	}
 	r := &wire.NodeIDs{}
 	for _, n := range o.m.nodes.list {
 		if n.state == wire.NodeDecommissioning {

@@ -541,6 +541,10 @@ func TestRecommission(t *testing.T) {
 		read.Load() != before {
 		t.Errorf("a stranger has the files of hosts read: %v", err)
 	}
+	err := c.operator("mallory").Call(t.Context(), "checkForDecommissioningNodes", &wire.Empty{}, &wire.NodeIDs{})
+	if class(err) != classAccess {
+		t.Errorf("a stranger is told which nodes leave: %v", err)
+	}
 	root := c.operator("root")
 	refresh := func(out bool, timeout int32) []wire.NodeID {
 		excluded.Store(out)

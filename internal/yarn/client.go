@@ -234,18 +234,19 @@ func valuesOf(q *wire.ApplicationsRequest) int {
 	return len(q.Types) + len(q.States) + len(q.Users) + len(q.Queues) + len(q.Tags)
 }
 
-// passes reports whether an application is one of those asked for. Empty lists let all pass.
+// passes reports whether an application is one of those asked for. Empty lists let all pass. As in Hadoop, only types
+// are compared without regard to case.
 func (app *application) passes(q *wire.ApplicationsRequest) bool {
-	one := func(list []string, s string) bool {
-		return len(list) == 0 || slices.ContainsFunc(list, func(x string) bool { return strings.EqualFold(x, s) })
-	}
+	one := func(list []string, s string) bool { return len(list) == 0 || slices.Contains(list, s) }
+	kind := len(q.Types) == 0 ||
+		slices.ContainsFunc(q.Types, func(x string) bool { return strings.EqualFold(x, typeOf(app)) })
 	tagged := len(q.Tags) == 0 ||
 		slices.ContainsFunc(app.submission.Tags, func(tag string) bool { return slices.Contains(q.Tags, tag) })
 	in := func(at int64, r wire.TimeRange) bool { return at >= r.From && (r.Until == 0 || at <= r.Until) }
 	if !in(app.times.started, q.Started) || !in(app.times.finished, q.Finished) {
 		return false
 	}
-	return one(q.Types, typeOf(app)) && one(q.Users, app.user) && tagged &&
+	return kind && one(q.Users, app.user) && tagged &&
 		(q.Name == "" || q.Name == app.submission.Name) &&
 		(len(q.States) == 0 || slices.Contains(q.States, int32(app.state))) &&
 		(one(q.Queues, app.queue) || one(q.Queues, "root."+app.queue))

@@ -26,8 +26,7 @@ type Config struct {
 	Sizes     Sizes
 	Expiry    Expiry
 	Keys      Keys
-	// Attempts is how many ApplicationMasters of an application may fail (yarn.resourcemanager.am.max-attempts): 2.
-	Attempts int32
+	Apps      Apps
 	// Interval is the interval of NodeManagers' heartbeats (yarn.resourcemanager.nodemanagers.heartbeat-interval-ms):
 	// 1 s.
 	Interval time.Duration
@@ -66,6 +65,16 @@ type Config struct {
 	Shown Shown
 	Kept  Kept
 	Log   *slog.Logger // nil: slog.Default
+}
+
+// Apps says how applications are taken.
+type Apps struct {
+	// Attempts is how many ApplicationMasters of an application may fail (yarn.resourcemanager.am.max-attempts): 2.
+	Attempts int32
+	// TagsKeepCase keeps the case of the tags with which applications are submitted by REST. Else they are in lower
+	// case, as Hadoop's client library sends tags
+	// (yarn.resourcemanager.application-tag-based-placement.force-lowercase).
+	TagsKeepCase bool
 }
 
 // Debts give access to the debts between queues and users. Both functions are called within a turn.
@@ -203,7 +212,7 @@ func (c Config) withDefaults() *Config {
 	*e = Expiry{cmp.Or(e.Node, usualNodeExpiry), cmp.Or(e.Master, 15*time.Minute), cmp.Or(e.Container, 10*time.Minute),
 		cmp.Or(e.Finish, 15*time.Minute), cmp.Or(e.Launch, 3*time.Minute), cmp.Or(e.Graceful, time.Hour)}
 	c.Keys.Delay = cmp.Or(c.Keys.Delay, e.Node*3/2)
-	c.Attempts = cmp.Or(c.Attempts, 2)
+	c.Apps.Attempts = cmp.Or(c.Apps.Attempts, 2)
 	c.Interval = cmp.Or(c.Interval, usualInterval)
 	c.Quiet = cmp.Or(c.Quiet, quietBeats*c.Interval)
 	c.Completed = cmp.Or(c.Completed, 1000)

@@ -77,9 +77,9 @@ func (app *application) forgiving() bool {
 // mostAttempts returns how many attempts of its ApplicationMaster may fail before the application has failed.
 func (app *application) mostAttempts() int32 {
 	if n := app.submission.MaxAttempts; n > 0 {
-		return min(n, app.m.config.Attempts)
+		return min(n, app.m.config.Apps.Attempts)
 	}
-	return app.m.config.Attempts
+	return app.m.config.Apps.Attempts
 }
 
 // place notes for the core where the next ApplicationMaster may be started, and whether there is to be one.

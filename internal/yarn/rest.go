@@ -232,6 +232,20 @@ func (q rest) node() (body, error) {
 	return body{}, notFound("nodeId, " + name + ", is not found")
 }
 
+// lowerValues returns the values of a parameter as Hadoop reads types and tags: split at commas, without the spaces
+// around them, in lower case, and each once. The parameter may be there several times.
+func lowerValues(r *http.Request, name string) (list []string) {
+	for _, said := range r.URL.Query()[name] {
+		for value := range strings.SplitSeq(said, ",") {
+			if value = strings.ToLower(strings.TrimSpace(value)); value != "" {
+				list = append(list, value)
+			}
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 func splitUpper(s string) []string { return fields(strings.ToUpper(s)) }
 
 // fields splits a list at commas and spaces.
@@ -299,7 +313,8 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 	list := func(name string) []string {
 		return strings.FieldsFunc(r.FormValue(name), func(r rune) bool { return r == ',' })
 	}
-	f.Types, f.Tags, f.Users, f.Queues = list("applicationTypes"), list("applicationTags"), list("user"), list("queue")
+	f.Types, f.Tags = lowerValues(r, "applicationTypes"), lowerValues(r, "applicationTags")
+	f.Users, f.Queues = list("user"), list("queue")
 	for _, one := range []struct {
 		name string
 		to   *int64
@@ -526,12 +541,12 @@ func (q rest) priority() (body, error) {
 // statistics counts applications by state and type. The filters are states and applicationTypes; as in Hadoop there may
 // be one type only.
 func (q rest) statistics() (body, error) {
-	kind := q.r.FormValue("applicationTypes")
-	if n := strings.Count(kind, ",") + 1; n > 1 {
+	kinds := lowerValues(q.r, "applicationTypes")
+	if len(kinds) > 1 {
 		return body{}, badRequest(fmt.Sprintf(
-			"# of applicationTypes = %d, we temporarily support at most one applicationType", n))
+			"# of applicationTypes = %d, we temporarily support at most one applicationType", len(kinds)))
 	}
-	kind = strings.ToLower(kind)
+	kind := strings.Join(kinds, "") // "": all
 	names := splitUpper(q.r.FormValue("states"))
 	if len(names) == 0 {
 		for s := wire.AppNew; s <= wire.AppKilled; s++ {

@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -237,6 +238,69 @@ func (c *cluster) get(path, accept string) (int, http.Header, string) {
 		c.t.Fatal(err)
 	}
 	return r.StatusCode, r.Header, string(text)
+}
+
+// As in Hadoop, lists are asked for by types and tags in any case, with spaces around them, and by users in their own
+// case. Tags of a submission by REST are in lower case, unless the configuration says otherwise.
+func TestRESTReadsTagsAndTypes(t *testing.T) {
+	f := newFleet(t, 1)
+	f.submitOne(true, "etl")
+	h := restHandler(f.f, nil)
+	found := func(query string, want bool) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/cluster/apps?"+query, nil))
+		if got := strings.Contains(w.Body.String(), `"application_`); got != want || w.Code != http.StatusOK {
+			t.Errorf("%s: status %d, found %v, want %v", query, w.Code, got, want)
+		}
+	}
+	for query, want := range map[string]bool{
+		"applicationTags=etl":                        true,
+		"applicationTags=ETL":                        true,
+		"applicationTags=x,%20Etl%20":                true,
+		"applicationTags=x&applicationTags=etl":      true,
+		"applicationTags=x":                          false,
+		"applicationTags=%20,":                       true, // asks for none
+		"applicationTypes=yarn":                      true, // which it is without a type
+		"applicationTypes=MAPREDUCE,%20Yarn":         true,
+		"applicationTypes=MAPREDUCE":                 false,
+		"applicationTypes=YARN&applicationTags=etl":  true,
+		"applicationTypes=YARN&applicationTags=none": false,
+		"user=user": true,
+		"user=User": false,
+	} {
+		found(query, want)
+	}
+	for query, want := range map[string]int{
+		"applicationTypes=%20MapReduce,,": http.StatusOK, "applicationTypes=a,A": http.StatusOK,
+		"applicationTypes=a,b": http.StatusBadRequest,
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/ws/v1/cluster/appstatistics?"+query, nil))
+		if w.Code != want {
+			t.Errorf("statistics by %s: status %d, want %d", query, w.Code, want)
+		}
+	}
+	submit := func(tag string) {
+		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps?user.name=ana", strings.NewReader(
+			fmt.Sprintf(`{"application-id":%q,"unmanaged-AM":true,"application-tags":[%q],
+				"resource":{"memory":512,"vCores":1}}`, r.(*wire.NewApplication).ID, tag))))
+		if w.Code != http.StatusAccepted {
+			t.Fatalf("submitted: status %d: %s", w.Code, w.Body)
+		}
+	}
+	submit("Nightly")
+	found("applicationTags=nightly", true)
+	found("applicationTags=Nightly", true)
+	f.m.config.Apps.TagsKeepCase = true
+	submit("Weekly")
+	found("applicationTags=weekly", false)
+	r := applications(f.f, "ana", &wire.ApplicationsRequest{Tags: []string{"Weekly"}})
+	if len(r.Reports) != 1 {
+		t.Errorf("%d applications have the tag that was submitted", len(r.Reports))
+	}
 }
 
 func TestRESTInXML(t *testing.T) {

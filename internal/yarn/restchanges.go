@@ -327,6 +327,11 @@ func readSubmission(r io.Reader) (func(rest) (body, error), error) {
 		if err != nil {
 			return body{}, err
 		}
+		if !q.m.config.Apps.TagsKeepCase {
+			for i, tag := range s.Tags {
+				s.Tags[i] = strings.ToLower(tag)
+			}
+		}
 		if err := asREST(u.submit(&wire.SubmitRequest{Submission: *s})); err != nil {
 			return body{}, err
 		}

@@ -242,8 +242,11 @@ func (p *properties) config(dir string) Config {
 			Admin: address("admin.address", "8033"),
 			Web:   address(web, webPort),
 		},
-		Sizes:     p.sizes(),
-		Attempts:  p.count(rm + "am.max-attempts"),
+		Sizes: p.sizes(),
+		Apps: Apps{
+			Attempts:     p.count(rm + "am.max-attempts"),
+			TagsKeepCase: !p.yes(rm+"application-tag-based-placement.force-lowercase", true),
+		},
 		Completed: int(p.count(rm + "max-completed-applications")),
 		Web:       webOf(p, id), // as browsers know it
 		Kept:      Kept{HA: several},

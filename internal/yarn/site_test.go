@@ -54,8 +54,8 @@ func TestSite(t *testing.T) {
 			"rm.example.org:8088",
 		},
 		Policy: "fifo", Sizes: Sizes{MinMemory: 256, MaxVCores: 16},
-		Expiry:   Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
-		Attempts: 3, MostPriority: 7, Web: "rm.example.org:8088",
+		Expiry: Expiry{Node: 5 * time.Second, Master: 2 * time.Minute},
+		Apps:   Apps{Attempts: 3}, MostPriority: 7, Web: "rm.example.org:8088",
 		Access: Access{Admins: ACL{Users: []string{"*", "ops"}, Groups: []string{"admins"}}},
 		Keys:   Keys{Roll: 24 * time.Hour},
 	}
@@ -210,6 +210,10 @@ func TestSenselessNumbers(t *testing.T) {
 	config, _, err = Site(site(t, "yarn.resourcemanager.nodemanager-graceful-decommission-timeout-secs=0"))
 	if err != nil || config.Expiry.Graceful != time.Nanosecond {
 		t.Errorf("graceful %v, %v", config.Expiry.Graceful, err)
+	}
+	config, _, err = Site(site(t, "yarn.resourcemanager.application-tag-based-placement.force-lowercase=false"))
+	if err != nil || !config.Apps.TagsKeepCase {
+		t.Errorf("tags keep their case: %v, %v", config.Apps.TagsKeepCase, err)
 	}
 	config, _, err = Site(
 		withFile(t, "", capacityFile, capacityXML("root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=-1")),

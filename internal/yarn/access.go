@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"errors"
+	"iter"
 	"log/slog"
 	"os/user"
 	"slices"
@@ -49,31 +50,55 @@ func (a ACL) has(user string, groups []string) bool {
 		slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(a.Groups, g) })
 }
 
-// String returns the list in the form that parseACL reads.
-func (a ACL) String() string {
-	if a.Everybody {
-		return "*"
-	}
-	return strings.Join(a.Users, ",") + " " + strings.Join(a.Groups, ",")
-}
-
 // parseACL reads an access list in Hadoop's form: users, a space, groups. Names are separated by commas. "*" as users
 // or as groups means everybody. A text that begins with a space has groups only. Names of groups may contain spaces, as
 // in directories.
-func parseACL(text string) (a ACL) {
-	users, groups, _ := strings.Cut(text, " ")
-	if strings.TrimSpace(users) == "*" || strings.TrimSpace(groups) == "*" {
+func parseACL(text string) ACL {
+	users, groups, everybody := splitACL(text)
+	if everybody {
 		return ACL{Everybody: true}
 	}
-	names := func(list string) (names []string) {
+	return ACL{Users: slices.Collect(namesIn(users)), Groups: slices.Collect(namesIn(groups))}
+}
+
+// splitACL splits an access list in Hadoop's form into its users and its groups. everybody: it means everybody.
+func splitACL(text string) (users, groups string, everybody bool) {
+	users, groups, _ = strings.Cut(text, " ")
+	return users, groups, strings.TrimSpace(users) == "*" || strings.TrimSpace(groups) == "*"
+}
+
+// namesIn yields the names of a list of users or groups.
+func namesIn(list string) iter.Seq[string] {
+	return func(yield func(string) bool) {
 		for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
-			if name = strings.TrimSpace(name); name != "" {
-				names = append(names, name)
+			if name = strings.TrimSpace(name); name != "" && !yield(name) {
+				return
 			}
 		}
-		return names
 	}
-	return ACL{Users: names(users), Groups: names(groups)}
+}
+
+// An accessList is an access list of an application, in the form that parseACL reads. It is kept as its user wrote it,
+// and read at each use: parsed lists of many short names take ten times as much memory.
+type accessList string
+
+// has reports whether a user, or one of the groups of the user, is on the list. O(length of the list).
+func (l accessList) has(user string, groups []string) bool {
+	users, named, everybody := splitACL(string(l))
+	if everybody {
+		return true
+	}
+	for name := range namesIn(users) {
+		if name == user {
+			return true
+		}
+	}
+	for name := range namesIn(named) {
+		if slices.Contains(groups, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // A QueueAccess says who may submit to a queue and to the queues below it, and who may administer them. Administrators
@@ -98,13 +123,13 @@ type Refreshed struct {
 	Nodes        map[string]wire.Resource // sizes of nodes by host:port
 }
 
-// mostAccess is the greatest length of an application's access lists, in bytes. They are kept as long as the
-// application.
+// mostAccess is the greatest length of an application's access lists, in bytes. The application is remembered with
+// them.
 const mostAccess = 16 << 10
 
 // accessOf reads the access lists with which an application was submitted: who may view it, and who may modify it. It
 // returns them by type, and their length in bytes. It stops reading when that is above mostAccess.
-func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
+func accessOf(lists []wire.ACL) (access map[int32]accessList, length int) {
 	for _, l := range lists {
 		if length += len(l.Users); length > mostAccess {
 			break
@@ -113,9 +138,9 @@ func accessOf(lists []wire.ACL) (access map[int32]ACL, length int) {
 			continue
 		}
 		if access == nil {
-			access = map[int32]ACL{}
+			access = map[int32]accessList{}
 		}
-		access[l.Type] = parseACL(l.Users)
+		access[l.Type] = accessList(l.Users)
 	}
 	return access, length
 }

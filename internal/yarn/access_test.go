@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +39,48 @@ func TestParseACL(t *testing.T) {
 			!slices.Equal(got.Groups, want.Groups) {
 			t.Errorf("%q is %+v, want %+v", text, got, want)
 		}
+		for _, user := range []string{"ana", "bo", "*", "", "kim"} {
+			for _, groups := range [][]string{nil, {"etl"}, {"x", "domain users"}, {"etl *"}, {""}} {
+				if has := accessList(text).has(user, groups); has != got.has(user, groups) {
+					t.Errorf("%q has %s of groups %q: %v unparsed", text, user, groups, has)
+				}
+			}
+		}
 	}
+}
+
+// Access lists of many short names take the memory that is counted of them.
+func TestAccessListsTakeWhatIsCounted(t *testing.T) {
+	f := newFleet(t, 1)
+	sent := &wire.Submission{Unmanaged: true, Launch: wire.AccessContext([]wire.ACL{
+		{Type: wire.ViewApp, Users: strings.Repeat("a,", mostAccess/4)},
+		{Type: wire.ModifyApp, Users: strings.Repeat("b,", mostAccess/4)}})}
+	memory := func() uint64 {
+		var s runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&s)
+		return s.HeapAlloc
+	}
+	const apps, beside = 500, 10 << 10 // of what else there is of an application
+	before := memory()
+	for range apps {
+		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
+		sent.ID = r.(*wire.NewApplication).ID
+		var s wire.Submission
+		if err := s.Decode(sent.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.do(func(m *manager) (answer, error) {
+			return client{m, "user"}.submit(&wire.SubmitRequest{Submission: s})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	takes := int64(memory()-before) / apps
+	if counted := f.m.apps.held / apps; takes > counted*5/4+beside {
+		t.Errorf("an application takes %d bytes, and %d are counted", takes, counted)
+	}
+	runtime.KeepAlive(f)
 }
 
 // A house is a ResourceManager as a folder of configuration files has it.

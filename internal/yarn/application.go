@@ -23,6 +23,7 @@ func newApplication(m *manager, user, queue string, s *wire.Submission) *applica
 		nodes:      map[*node]bool{},
 		times:      times{started: m.millis()},
 	}
+	app.access, _ = accessOf(s.Launch.ACLs())
 	m.apps.add(app)
 	if ids := &m.apps.ids; s.ID.Timestamp == ids.timestamp {
 		ids.taken.add(app.id.ID)

@@ -32,10 +32,14 @@ func (t *appTable) add(app *application) {
 	t.byJob[app.job] = app
 	t.list = append(t.list, app)
 	app.held = app.submission.Held()
+	for _, list := range app.access {
+		app.held += int64(len(list))
+	}
 	t.held += app.held
 }
 
-// mostHeld is how many bytes the submissions of applications that live may take together, with their launch contexts.
+// mostHeld is how many bytes the submissions of applications that live may take together, with their launch contexts
+// and access lists.
 const mostHeld = 1 << 30
 
 // letGo frees what only the launch of an application's master needs.

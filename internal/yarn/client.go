@@ -64,8 +64,7 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 		u.m.saves.await()
 		return nil, nil
 	}
-	access, length := accessOf(s.Launch.ACLs())
-	if err := u.checkSubmission(s, length); err != nil {
+	if err := u.checkSubmission(s); err != nil {
 		return nil, err
 	}
 	queue, err := u.queueFor(s)
@@ -74,7 +73,6 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	}
 	u.m.queues.make(queue)
 	app := newApplication(u.m, u.user, queue, s)
-	app.access = access // which is kept with the rest
 	if s.Unmanaged {
 		app.begin().state = wire.AttemptLaunched
 	}
@@ -82,9 +80,8 @@ func (u client) submit(q *wire.SubmitRequest) (answer, error) {
 	return nil, nil
 }
 
-// checkSubmission returns why an application cannot be submitted, whatever its queue. lists is the length of its access
-// lists, in bytes.
-func (u client) checkSubmission(s *wire.Submission, lists int) error {
+// checkSubmission returns why an application cannot be submitted, whatever its queue.
+func (u client) checkSubmission(s *wire.Submission) error {
 	if err := u.checkID(s.ID); err != nil {
 		return err
 	}
@@ -95,7 +92,7 @@ func (u client) checkSubmission(s *wire.Submission, lists int) error {
 	if err := checkMaster(s); err != nil {
 		return err
 	}
-	if why := u.tooLarge(s, lists); why != "" {
+	if why := u.tooLarge(s); why != "" {
 		return rpc.Errorf(classYARN, "Failed to submit application %s: %s", s.ID, why)
 	}
 	if s.Label != "" {
@@ -132,9 +129,9 @@ func (u client) checkMasterSize(s *wire.Submission) error {
 	return nil
 }
 
-// tooLarge says which part of a submission is too large to keep; "": none. lists is the length of its access lists, in
-// bytes.
-func (u client) tooLarge(s *wire.Submission, lists int) string {
+// tooLarge says which part of a submission is too large to keep; "": none.
+func (u client) tooLarge(s *wire.Submission) string {
+	_, lists := accessOf(s.Launch.ACLs())
 	switch {
 	case len(s.Tags) > mostTags || slices.ContainsFunc(s.Tags, func(tag string) bool { return len(tag) > mostTag }):
 		return fmt.Sprintf("its tags must be up to %d of up to %d bytes", mostTags, mostTag)
@@ -143,7 +140,7 @@ func (u client) tooLarge(s *wire.Submission, lists int) string {
 	case len(s.LogAggregation) > mostLogAggregation || len(s.Queue) > mostPath:
 		return fmt.Sprintf("its log aggregation context may have %d bytes, the name of its queue %d",
 			mostLogAggregation, mostPath)
-	case u.m.apps.held+s.Held() > mostHeld:
+	case u.m.apps.held+s.Held()+int64(lists) > mostHeld:
 		return fmt.Sprintf("applications that live hold %d MiB of launch contexts, may hold %d",
 			u.m.apps.held>>20, mostHeld>>20)
 	}

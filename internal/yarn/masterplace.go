@@ -15,7 +15,11 @@ const mostMasterPlaces = 1000
 // checkMaster reports why a submission's requests for its ApplicationMaster are not taken, in Hadoop's words
 // (RMAppManager.validateAndCreateResourceRequest). An ApplicationMaster that its user starts needs none.
 func checkMaster(s *wire.Submission) error {
-	if s.Unmanaged || len(s.Master) == 0 {
+	switch n := len(s.Master); {
+	case n > mostMasterPlaces: // also of one that needs none: they are kept
+		return rpc.Errorf(classInvalidResource, "Invalid resource request, the ApplicationMaster's names %d places: "+
+			"may be up to %d", n, mostMasterPlaces)
+	case s.Unmanaged || n == 0:
 		return nil
 	}
 	total := 0
@@ -34,9 +38,6 @@ func checkMaster(s *wire.Submission) error {
 		return rpc.Errorf(classInvalidResource, "Invalid resource request, no resource request specified with *")
 	case total > 1:
 		return rpc.Errorf(classInvalidResource, "Invalid resource request, only one resource request with * is allowed")
-	case len(s.Master) > mostMasterPlaces:
-		return rpc.Errorf(classInvalidResource, "Invalid resource request, the ApplicationMaster's names %d places: "+
-			"may be up to %d", len(s.Master), mostMasterPlaces)
 	}
 	return nil
 }

@@ -109,6 +109,10 @@ func TestMasterRequestsAreRefused(t *testing.T) {
 				mostMasterPlaces)...)(s)
 		}, classInvalidResource,
 			"names 1001 places: may be up to 1000"},
+		{func(s *wire.Submission) {
+			masterOn(true, slices.Repeat([]string{"x"}, mostMasterPlaces)...)(s)
+			s.Unmanaged = true
+		}, classInvalidResource, "names 1001 places: may be up to 1000"},
 	} {
 		f := newFew(t)
 		if app, err := f.submit(c.change); app != nil || class(err) != c.class ||

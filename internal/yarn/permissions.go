@@ -55,7 +55,7 @@ func (j *judge) may(app *application, do int32) bool {
 	case !j.m.config.Access.Lists:
 		return do == wire.ViewApp
 	}
-	if j.m.listed(j.user)(app.access[do]) {
+	if list := app.access[do]; list != "" && list.has(j.user, j.m.groups.of(j.user)) {
 		return true
 	}
 	may, known := j.queues[app.queue]

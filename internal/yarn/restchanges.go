@@ -378,9 +378,9 @@ func (i *submissionInfo) submission() (*wire.Submission, error) {
 
 // The numbers, in Hadoop's messages, of what a container's file is, of who may share it, and of what a list allows.
 var (
-	fileKinds  = map[string]int32{"ARCHIVE": 1, "FILE": 2, "PATTERN": 3}
-	fileShares = map[string]int32{"PUBLIC": 1, "PRIVATE": 2, "APPLICATION": 3}
-	accessList = map[string]int32{"VIEW_APP": wire.ViewApp, "MODIFY_APP": wire.ModifyApp}
+	fileKinds   = map[string]int32{"ARCHIVE": 1, "FILE": 2, "PATTERN": 3}
+	fileShares  = map[string]int32{"PUBLIC": 1, "PRIVATE": 2, "APPLICATION": 3}
+	accessKinds = map[string]int32{"VIEW_APP": wire.ViewApp, "MODIFY_APP": wire.ModifyApp}
 )
 
 // context makes the message of the launch context, with the numbers of Hadoop's fields (ContainerLaunchContextProto).
@@ -425,10 +425,10 @@ func (i *launchInfo) context() (*wire.LaunchContext, error) {
 	}
 	b = proto.AppendStrings(b, 5, i.Commands.Command)
 	for _, e := range i.Access.Entry {
-		kind, ok := accessList[strings.ToUpper(e.Key)]
+		kind, ok := accessKinds[strings.ToUpper(e.Key)]
 		if !ok {
 			return nil, badRequest("application-acls: " + e.Key + " must be one of " +
-				strings.Join(slices.Sorted(maps.Keys(accessList)), ", "))
+				strings.Join(slices.Sorted(maps.Keys(accessKinds)), ", "))
 		}
 		b = proto.AppendBytes(b, 6, proto.AppendString(proto.AppendInt32(nil, 1, kind), 2, e.Value))
 	}

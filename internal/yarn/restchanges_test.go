@@ -74,7 +74,7 @@ func TestRESTChanges(t *testing.T) {
 		t.Errorf("it was taken as %+v", r)
 	}
 	c.look(func(m *manager) {
-		if acl := m.apps.byID[app].access[wire.ViewApp]; len(acl.Users) != 1 || acl.Users[0] != "bo" {
+		if acl := m.apps.byID[app].access[wire.ViewApp]; acl != "bo" {
 			t.Errorf("it may be seen by %v", acl)
 		}
 	})

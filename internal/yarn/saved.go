@@ -351,7 +351,7 @@ func (app *application) saved() *savedApp {
 		m.Ends = app.lifetime.ends.UnixMilli()
 	}
 	for _, kind := range slices.Sorted(maps.Keys(app.access)) {
-		m.Access = append(m.Access, wire.ACL{Type: kind, Users: app.access[kind].String()})
+		m.Access = append(m.Access, wire.ACL{Type: kind, Users: string(app.access[kind])})
 	}
 	return m
 }

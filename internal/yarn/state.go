@@ -190,9 +190,9 @@ type application struct {
 	missed     []wire.ContainerStatus // ends of containers that outlive attempts, while there was no attempt
 	order      int64                  // of submission, over all lives
 	stored     stored
-	forgotten  bool            // it is not reported any more
-	shunned    map[*node]int32 // nodes on which a launch of its ApplicationMaster failed, and node.registration then
-	access     map[int32]ACL   // its access lists, by what they allow (wire.ViewApp, wire.ModifyApp)
+	forgotten  bool                 // it is not reported any more
+	shunned    map[*node]int32      // nodes where a launch of its ApplicationMaster failed, and node.registration then
+	access     map[int32]accessList // its access lists, by what they allow (wire.ViewApp, wire.ModifyApp)
 }
 
 // lifetime says when an application is killed.

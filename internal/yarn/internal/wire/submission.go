@@ -69,9 +69,21 @@ func (m *Submission) Fields(f *proto.Fields) {
 func (m *Submission) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *Submission) Decode(b []byte) error  { return proto.Decode(b, m) }
 
-// Held returns how many bytes the submission holds until Launched is called.
+// The memory that a ResourceRequest takes without its strings, and a string without its text, in bytes.
+const requestBytes, stringBytes = 88, 16
+
+// Held returns how many bytes of memory the submission holds until Launched is called, with what is made of the
+// message.
 func (m *Submission) Held() int64 {
-	return int64(len(m.raw) + len(m.Launch.fields) + len(m.LogAggregation))
+	n := len(m.raw) + len(m.Launch.fields) + len(m.LogAggregation) + len(m.Name) + len(m.Queue) + len(m.Type) +
+		cap(m.Tags)*stringBytes + cap(m.Master)*requestBytes
+	for _, tag := range m.Tags {
+		n += len(tag)
+	}
+	for i := range m.Master {
+		n += len(m.Master[i].Place) + len(m.Master[i].Label) + len(m.Master[i].Resource.Others)
+	}
+	return int64(n)
 }
 
 // Launched frees what only the launch of an ApplicationMaster needs, which may be large: the context with its

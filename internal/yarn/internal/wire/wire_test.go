@@ -389,3 +389,27 @@ type stopContainers struct{ Containers []ContainerID }
 func (m *stopContainers) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.Containers) }
 func (m *stopContainers) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *stopContainers) Decode(b []byte) error  { return proto.Decode(b, m) }
+
+// What is counted of a submission is at least the memory that it takes, when it was read from few bytes, too.
+func TestHeldCountsWhatIsMade(t *testing.T) {
+	if n := reflect.TypeFor[ResourceRequest]().Size(); n != requestBytes {
+		t.Errorf("a request takes %d bytes, and is counted as %d", n, requestBytes)
+	}
+	if n := reflect.TypeFor[string]().Size(); n != stringBytes {
+		t.Errorf("a string takes %d bytes, and is counted as %d", n, stringBytes)
+	}
+	one := ResourceRequest{Place: "host", Resource: Resource{Others: Others("").Plus(Amount{Kind: "gpu", Value: 1})}}
+	sent := Submission{Name: "name", Tags: []string{"a", "b"}, Master: []ResourceRequest{one, one, one}}
+	var s Submission
+	if err := s.Decode(sent.Append(nil)); err != nil {
+		t.Fatal(err)
+	}
+	made := len(s.Name) + 2*(stringBytes+1) + 3*(requestBytes+len(one.Place)+len(one.Resource.Others))
+	if n := s.Held(); n < int64(len(s.raw)+made) {
+		t.Errorf("%d bytes are counted, and %d and %d are held", n, len(s.raw), made)
+	}
+	s.Launched()
+	if n := s.Held(); n >= int64(len(sent.Append(nil))) {
+		t.Errorf("%d bytes are counted afterwards", n)
+	}
+}

@@ -38,6 +38,9 @@ func (t *appTable) add(app *application) {
 	t.held += app.held
 }
 
+// unfinished returns how many applications are not over.
+func (t *appTable) unfinished() int { return len(t.list) - t.gone }
+
 // mostHeld is how many bytes the submissions of applications that live may take together, with their launch contexts
 // and access lists.
 const mostHeld = 1 << 30

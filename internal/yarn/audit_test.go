@@ -123,6 +123,40 @@ func TestLaunchContextsAreBounded(t *testing.T) {
 	}
 }
 
+// As many applications may live as the configuration says, of all users together. One that is over makes room.
+func TestApplicationsAreBounded(t *testing.T) {
+	f := newFleet(t, 1)
+	if most := f.m.config.Apps.Most; most != 10_000 {
+		t.Errorf("by default there may be %d applications", most)
+	}
+	f.m.config.Apps.Most = 3
+	first := f.submitOne(true)
+	f.submitOne(false)
+	f.submitOne(true)
+	submit := func(user string, id wire.ApplicationID) error {
+		s := wire.Submission{ID: id, Unmanaged: true}
+		_, err := f.do(func(m *manager) (answer, error) {
+			return client{m, user}.submit(&wire.SubmitRequest{Submission: s})
+		})
+		return err
+	}
+	r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
+	id := r.(*wire.NewApplication).ID
+	for _, user := range []string{"user", "other"} {
+		if err := submit(user, id); class(err) != classYARN || !strings.Contains(err.Error(),
+			"Maximum system application limit reached, cannot accept submission of application: "+id.String()) {
+			t.Errorf("a fourth application: %v", err)
+		}
+	}
+	if err := submit("user", first.id); err != nil {
+		t.Errorf("the first again: %v", err)
+	}
+	f.do(func(*manager) (answer, error) { first.end(wire.AppKilled, outcome{}); return nil, nil })
+	if err := submit("user", id); err != nil || f.m.apps.unfinished() != 3 {
+		t.Errorf("after one has ended: %d live, %v", f.m.apps.unfinished(), err)
+	}
+}
+
 // An ApplicationMaster's pages see few headers, may set no cookies, and nothing beside them is fetched.
 func TestProxyPassesLittle(t *testing.T) {
 	var seen http.Header

@@ -85,6 +85,13 @@ func (u client) checkSubmission(s *wire.Submission) error {
 	if err := u.checkID(s.ID); err != nil {
 		return err
 	}
+	if u.m.apps.unfinished() >= u.m.config.Apps.Most {
+		u.m.log.refused("submission refused", "application", s.ID.String(), "user", u.user, "applications",
+			u.m.apps.unfinished())
+		return rpc.Errorf(classYARN, "Maximum system application limit reached, cannot accept submission of "+
+			"application: %s: there are %d, may be %d (%s)", s.ID, u.m.apps.unfinished(), u.m.config.Apps.Most,
+			mostApplications)
+	}
 	if err := u.checkMasterSize(s); err != nil {
 		return rpc.Errorf(classInvalidResource,
 			"Invalid resource request, failed to submit application %s: its ApplicationMaster: %v", s.ID, err)

@@ -71,6 +71,9 @@ type Config struct {
 type Apps struct {
 	// Attempts is how many ApplicationMasters of an application may fail (yarn.resourcemanager.am.max-attempts): 2.
 	Attempts int32
+	// Most is how many applications there may be that are not over (yarn.scheduler.capacity.maximum-applications):
+	// 10,000. Further ones are refused.
+	Most int
 	// TagsKeepCase keeps the case of the tags with which applications are submitted by REST. Else they are in lower
 	// case, as Hadoop's client library sends tags
 	// (yarn.resourcemanager.application-tag-based-placement.force-lowercase).
@@ -212,7 +215,7 @@ func (c Config) withDefaults() *Config {
 	*e = Expiry{cmp.Or(e.Node, usualNodeExpiry), cmp.Or(e.Master, 15*time.Minute), cmp.Or(e.Container, 10*time.Minute),
 		cmp.Or(e.Finish, 15*time.Minute), cmp.Or(e.Launch, 3*time.Minute), cmp.Or(e.Graceful, time.Hour)}
 	c.Keys.Delay = cmp.Or(c.Keys.Delay, e.Node*3/2)
-	c.Apps.Attempts = cmp.Or(c.Apps.Attempts, 2)
+	c.Apps.Attempts, c.Apps.Most = cmp.Or(c.Apps.Attempts, 2), cmp.Or(c.Apps.Most, 10_000)
 	c.Interval = cmp.Or(c.Interval, usualInterval)
 	c.Quiet = cmp.Or(c.Quiet, quietBeats*c.Interval)
 	c.Completed = cmp.Or(c.Completed, 1000)

@@ -57,7 +57,7 @@ func (m *manager) remember() error {
 		return err
 	}
 	if n := len(m.apps.list); n > 0 {
-		m.log.Info("state taken over", "applications", n, "that run", n-m.apps.gone, "epoch", m.life.epoch)
+		m.log.Info("state taken over", "applications", n, "that run", m.apps.unfinished(), "epoch", m.life.epoch)
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func overviewOf(m *manager) string {
 		"applications  %d, %d live"
 	all := m.core.Capacity
 	return fmt.Sprintf(form, m.nodes.up, root.Used[sched.Memory], all[sched.Memory], root.Used[sched.VCores],
-		m.core.Capacity[sched.VCores], m.leases.count, len(m.apps.list), len(m.apps.list)-m.apps.gone)
+		m.core.Capacity[sched.VCores], m.leases.count, len(m.apps.list), m.apps.unfinished())
 }
 
 // confPage serves the properties of the configuration files, or the one that parameter name asks for, in XML or, if the

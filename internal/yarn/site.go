@@ -205,6 +205,9 @@ func (p *properties) times(c *Config) {
 	}
 }
 
+// mostApplications is the property with how many applications there may be that are not over, under each scheduler.
+const mostApplications = capacityPrefix + "maximum-applications"
+
 // usualRoll is how often keys change by default.
 const usualRoll = 24 * time.Hour
 
@@ -245,6 +248,7 @@ func (p *properties) config(dir string) Config {
 		Sizes: p.sizes(),
 		Apps: Apps{
 			Attempts:     p.count(rm + "am.max-attempts"),
+			Most:         int(p.count(mostApplications)),
 			TagsKeepCase: !p.yes(rm+"application-tag-based-placement.force-lowercase", true),
 		},
 		Completed: int(p.count(rm + "max-completed-applications")),

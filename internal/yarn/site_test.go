@@ -211,6 +211,11 @@ func TestSenselessNumbers(t *testing.T) {
 	if err != nil || config.Expiry.Graceful != time.Nanosecond {
 		t.Errorf("graceful %v, %v", config.Expiry.Graceful, err)
 	}
+	config, notes, err := Site(withFile(t, "", capacityFile, capacityXML(
+		"root.queues=a\nroot.a.capacity=100\nmaximum-applications=20000\nroot.a.maximum-applications=7")))
+	if err != nil || config.Apps.Most != 20_000 || len(notes) != 1 || !strings.Contains(notes[0], "of all queues") {
+		t.Errorf("%d applications may live, %q, %v", config.Apps.Most, notes, err)
+	}
 	config, _, err = Site(site(t, "yarn.resourcemanager.application-tag-based-placement.force-lowercase=false"))
 	if err != nil || !config.Apps.TagsKeepCase {
 		t.Errorf("tags keep their case: %v, %v", config.Apps.TagsKeepCase, err)

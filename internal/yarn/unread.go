@@ -162,7 +162,6 @@ const (
 	tagPlacement    = "a tag names a queue, not a user: sojourn.queue=NAME"
 	takingBack      = "taking back is a parameter of the policy: --policy capacity:preempt=kill"
 	atOnce          = "each timeout ends at its instant, and nothing looks at intervals"
-	unboundedApps   = "the number of applications is not bounded"
 	onBeat          = "containers are placed when something changes, not when nodes beat"
 )
 
@@ -316,14 +315,13 @@ var unreadCapacity = map[string]unreadProperty{
 		"-1",
 		"waiting for a near rack is in time here: --policy capacity:rack-delay=5s",
 	},
-	"maximum-applications": {"10000", unboundedApps},
 	"queue-mappings-override.enable": {
 		"false",
 		"queues that applications name are never overridden",
 	},
 	"application.fail-fast":      {anyValue, "errors are logged"},
 	"workflow-priority-mappings": {"", "priorities do not go by workflow"},
-	"QUEUE.maximum-applications": {"10000", unboundedApps},
+	"QUEUE.maximum-applications": {"10000", "yarn.scheduler.capacity.maximum-applications bounds those of all queues"},
 	"QUEUE.minimum-user-limit-percent": {
 		"100",
 		"one limit serves all queues: --policy capacity:user-min=0.25",

@@ -77,7 +77,7 @@ func TestAccessListsTakeWhatIsCounted(t *testing.T) {
 		}
 	}
 	takes := int64(memory()-before) / apps
-	if counted := f.m.apps.held / apps; takes > counted*5/4+beside {
+	if counted := f.m.apps.footprint / apps; takes > counted*5/4+beside {
 		t.Errorf("an application takes %d bytes, and %d are counted", takes, counted)
 	}
 	runtime.KeepAlive(f)

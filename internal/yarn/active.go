@@ -49,8 +49,8 @@ type Active struct {
 	config  *HA
 }
 
-// held reports whether this ResourceManager is active, and so may answer. The only one always is.
-func (a *Active) held() bool { return a == nil || a.lease.Held() }
+// valid reports whether this ResourceManager is active, and so may answer. The only one always is.
+func (a *Active) valid() bool { return a == nil || a.lease.Held() }
 
 // lost returns a channel that is closed when this ResourceManager is not active any more.
 func (a *Active) lost() <-chan struct{} {

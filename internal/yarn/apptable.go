@@ -31,24 +31,23 @@ func (t *appTable) add(app *application) {
 	t.byID[app.id] = app
 	t.byJob[app.job] = app
 	t.list = append(t.list, app)
-	app.held = app.submission.Held()
+	app.footprint = app.submission.Footprint()
 	for _, list := range app.access {
-		app.held += int64(len(list))
+		app.footprint += int64(len(list))
 	}
-	t.held += app.held
+	t.footprint += app.footprint
 }
 
 // unfinished returns how many applications are not over.
 func (t *appTable) unfinished() int { return len(t.list) - t.gone }
 
-// mostHeld is how many bytes the submissions of applications that live may take together, with their launch contexts
-// and access lists.
-const mostHeld = 1 << 30
+// mostFootprint bounds the memory that all applications' footprints may make up, in bytes.
+const mostFootprint = 1 << 30
 
 // letGo frees what only the launch of an application's master needs.
 func (t *appTable) letGo(app *application) {
-	app.submission.Launched()
-	t.held, app.held = t.held-app.held, 0
+	app.submission.DropLaunch()
+	t.footprint, app.footprint = t.footprint-app.footprint, 0
 }
 
 // pageOfApps is how many applications one turn looks at for a list of them.

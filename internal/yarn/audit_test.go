@@ -102,11 +102,11 @@ func TestLaunchContextsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := f.m.apps.held; n < 1<<20 {
+	if n := f.m.apps.footprint; n < 1<<20 {
 		t.Fatalf("%d bytes are counted of a submission of a MiB", n)
 	}
-	rest := mostHeld - f.m.apps.held
-	f.m.apps.held += rest
+	rest := mostFootprint - f.m.apps.footprint
+	f.m.apps.footprint += rest
 	if _, err := submit(); err == nil || !strings.Contains(err.Error(), "launch contexts") {
 		t.Errorf("a submission beyond the bound: %v", err)
 	}
@@ -114,12 +114,12 @@ func TestLaunchContextsAreBounded(t *testing.T) {
 	if _, err := submit(); err != nil {
 		t.Errorf("a submission after another has ended: %v", err)
 	}
-	f.m.apps.held -= rest
+	f.m.apps.footprint -= rest
 	for _, app := range f.m.apps.list {
 		f.do(func(*manager) (answer, error) { app.end(wire.AppKilled, outcome{}); return nil, nil })
 	}
-	if f.m.apps.held != 0 {
-		t.Errorf("%d bytes are counted when no application lives", f.m.apps.held)
+	if f.m.apps.footprint != 0 {
+		t.Errorf("%d bytes are counted when no application lives", f.m.apps.footprint)
 	}
 }
 

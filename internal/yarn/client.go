@@ -147,9 +147,9 @@ func (u client) tooLarge(s *wire.Submission) string {
 	case len(s.LogAggregation) > mostLogAggregation || len(s.Queue) > mostPath:
 		return fmt.Sprintf("its log aggregation context may have %d bytes, the name of its queue %d",
 			mostLogAggregation, mostPath)
-	case u.m.apps.held+s.Held()+int64(lists) > mostHeld:
+	case u.m.apps.footprint+s.Footprint()+int64(lists) > mostFootprint:
 		return fmt.Sprintf("applications that live hold %d MiB of launch contexts, may hold %d",
-			u.m.apps.held>>20, mostHeld>>20)
+			u.m.apps.footprint>>20, mostFootprint>>20)
 	}
 	return ""
 }

@@ -20,7 +20,7 @@ func (p *past) values() map[string][]byte {
 		if wire.AppState(app.State) < wire.AppFinished {
 			all[nameLaunch+name] = app.Submission.Append(nil)
 		}
-		app.Submission.Launched()
+		app.Submission.DropLaunch()
 		all[nameApp+name] = app.Append(nil)
 	}
 	for i := range p.tokens {

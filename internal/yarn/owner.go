@@ -228,7 +228,7 @@ func (o *owner) turn(batch []*call) {
 	meet(m)
 	m.step()
 	number := m.saves.flush()
-	active := m.config.Kept.Active.held()
+	active := m.config.Kept.Active.valid()
 	for _, c := range batch {
 		if !active {
 			c.later, c.err = nil, standbyError(m.config.Kept.HA.ID)

@@ -346,7 +346,7 @@ func (app *application) saved() *savedApp {
 		Parts:       int32(app.stored.parts),
 		Attempts:    savedAttempts(app.attempts[attemptsOfPart*app.stored.parts:]),
 	}
-	m.Submission.Launched()
+	m.Submission.DropLaunch()
 	if !app.lifetime.ends.IsZero() {
 		m.Ends = app.lifetime.ends.UnixMilli()
 	}
@@ -473,7 +473,7 @@ func (m *savedApp) addOld(values map[string][]byte, name string) error {
 // over.
 func (m *savedApp) merge(launch []byte) error {
 	if launch == nil {
-		m.Submission.Launched()
+		m.Submission.DropLaunch()
 		return nil
 	}
 	var s wire.Submission

@@ -528,8 +528,8 @@ func TestMasterPlacesAreLetGo(t *testing.T) {
 		t.Fatalf("it holds %d places", len(app.submission.Master))
 	}
 	f.do(func(*manager) (answer, error) { app.end(wire.AppKilled, outcome{wire.Killed, ""}); return nil, nil })
-	if len(app.submission.Master) != 0 || f.m.apps.held != 0 {
-		t.Errorf("it holds %d places and %d bytes", len(app.submission.Master), f.m.apps.held)
+	if len(app.submission.Master) != 0 || f.m.apps.footprint != 0 {
+		t.Errorf("it holds %d places and %d bytes", len(app.submission.Master), f.m.apps.footprint)
 	}
 }
 

@@ -176,7 +176,7 @@ type application struct {
 	queue      string // dotted path below the root
 	hints      hints
 	submission wire.Submission
-	held       int64 // bytes of submission that only the launch of an ApplicationMaster needs
+	footprint  int64 // bytes of memory that submission and access take; zero: it is over
 	state      wire.AppState
 	outcome    outcome
 	attempts   []*attempt // only the last may be running
@@ -367,20 +367,20 @@ type nodeChange struct {
 
 // An appTable finds applications.
 type appTable struct {
-	byID    map[wire.ApplicationID]*application
-	byJob   map[sched.JobID]*application
-	list    []*application // in order of submission
-	newest  sched.JobID
-	order   int64 // application.order of the last
-	ids     appIDs
-	trimmed map[endedApp]int // how many applications are not reported any more
-	logs    map[wire.ApplicationID]*collection
-	gone    int   // how many of list are over
-	held    int64 // bytes of the submissions of applications that are not over
-	wary    int   // how many applications that are not over shun nodes
-	wasWary bool  // nodes were shunned at the last change of nodes
-	again   bool  // the core must learn where ApplicationMasters that wait may be started
-	nearer  bool  // the same of those that name nodes: a node has come
+	byID      map[wire.ApplicationID]*application
+	byJob     map[sched.JobID]*application
+	list      []*application // in order of submission
+	newest    sched.JobID
+	order     int64 // application.order of the last
+	ids       appIDs
+	trimmed   map[endedApp]int // how many applications are not reported any more
+	logs      map[wire.ApplicationID]*collection
+	gone      int   // how many of list are over
+	footprint int64 // the sum of application.footprint
+	wary      int   // how many applications that are not over shun nodes
+	wasWary   bool  // nodes were shunned at the last change of nodes
+	again     bool  // the core must learn where ApplicationMasters that wait may be started
+	nearer    bool  // the same of those that name nodes: a node has come
 }
 
 // A leaseTable finds containers by the core's attempts. It is indexed by the attempts' slots.

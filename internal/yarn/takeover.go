@@ -138,13 +138,13 @@ func (h HadoopStore) with(ctx context.Context, log *slog.Logger, do func(*zoo.Se
 
 // A place is where this ResourceManager's state is while none runs.
 type place struct {
-	held
+	wholeState
 	name  string
 	close func() error
 }
 
-// A held is a state that is read and written as a whole.
-type held interface {
+// A wholeState is a state that is read and written as a whole.
+type wholeState interface {
 	read() (map[string][]byte, error)
 	write(values map[string][]byte) error                      // nil: to be deleted
 	retire(values map[string][]byte) (aside string, err error) // aside: where it is now; "": it is deleted

@@ -181,7 +181,7 @@ func (r *reader) app(file, folder, name string) error {
 		}
 	}
 	if app.State != 0 {
-		app.Submission.Over()
+		app.Submission.DropLaunchExceptACLs()
 	}
 	r.state.Apps = append(r.state.Apps, app)
 	return nil

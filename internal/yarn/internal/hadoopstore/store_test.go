@@ -305,8 +305,8 @@ func TestOverIsSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := &got.Apps[0].Submission
-	if list := read.Launch.ACLs(); len(list) != 1 || list[0].Users != "ben" || read.Held() > 100 {
-		t.Errorf("access lists %+v, and %d bytes are held", list, read.Held())
+	if list := read.Launch.ACLs(); len(list) != 1 || list[0].Users != "ben" || read.Footprint() > 100 {
+		t.Errorf("access lists %+v, and %d bytes are held", list, read.Footprint())
 	}
 }
 

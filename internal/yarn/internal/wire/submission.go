@@ -72,9 +72,8 @@ func (m *Submission) Decode(b []byte) error  { return proto.Decode(b, m) }
 // The memory that a ResourceRequest takes without its strings, and a string without its text, in bytes.
 const requestBytes, stringBytes = 88, 16
 
-// Held returns how many bytes of memory the submission holds until Launched is called, with what is made of the
-// message.
-func (m *Submission) Held() int64 {
+// Footprint returns how many bytes of memory the submission takes, with what is made of the message.
+func (m *Submission) Footprint() int64 {
 	n := len(m.raw) + len(m.Launch.fields) + len(m.LogAggregation) + len(m.Name) + len(m.Queue) + len(m.Type) +
 		cap(m.Tags)*stringBytes + cap(m.Master)*requestBytes
 	for _, tag := range m.Tags {
@@ -86,16 +85,17 @@ func (m *Submission) Held() int64 {
 	return int64(n)
 }
 
-// Launched frees what only the launch of an ApplicationMaster needs, which may be large: the context with its
-// credentials, the places for the ApplicationMaster, and the message as it came.
-func (m *Submission) Launched() {
+// DropLaunch drops what only the launch of an ApplicationMaster needs, which may be large: the context with its
+// credentials and access lists, the places for the ApplicationMaster, how logs are collected, and the message as it
+// came.
+func (m *Submission) DropLaunch() {
 	m.Launch, m.LogAggregation, m.Master, m.raw = LaunchContext{}, nil, nil, nil
 }
 
-// Over frees what is not needed once the application is over: what Launched frees, except the access lists.
-func (m *Submission) Over() {
+// DropLaunchExceptACLs drops what DropLaunch drops, except the access lists.
+func (m *Submission) DropLaunchExceptACLs() {
 	list := m.Launch.ACLs()
-	m.Launched()
+	m.DropLaunch()
 	m.Launch = AccessContext(list)
 }
 

@@ -391,7 +391,7 @@ func (m *stopContainers) Append(b []byte) []byte { return proto.Append(b, m) }
 func (m *stopContainers) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // What is counted of a submission is at least the memory that it takes, when it was read from few bytes, too.
-func TestHeldCountsWhatIsMade(t *testing.T) {
+func TestFootprintCountsWhatIsMade(t *testing.T) {
 	if n := reflect.TypeFor[ResourceRequest]().Size(); n != requestBytes {
 		t.Errorf("a request takes %d bytes, and is counted as %d", n, requestBytes)
 	}
@@ -405,11 +405,11 @@ func TestHeldCountsWhatIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := len(s.Name) + 2*(stringBytes+1) + 3*(requestBytes+len(one.Place)+len(one.Resource.Others))
-	if n := s.Held(); n < int64(len(s.raw)+made) {
+	if n := s.Footprint(); n < int64(len(s.raw)+made) {
 		t.Errorf("%d bytes are counted, and %d and %d are held", n, len(s.raw), made)
 	}
-	s.Launched()
-	if n := s.Held(); n >= int64(len(sent.Append(nil))) {
+	s.DropLaunch()
+	if n := s.Footprint(); n >= int64(len(sent.Append(nil))) {
 		t.Errorf("%d bytes are counted afterwards", n)
 	}
 }

@@ -18,7 +18,7 @@ func (m *manager) step() {
 		actions := m.core.Step(m.at(), m.events)
 		m.events = m.events[:0]
 		m.refused()
-		m.book()
+		m.learnFound()
 		m.actions.Do(actions)
 		for _, e := range m.core.Events {
 			if e.Derived && e.Kind == sched.JobEnded {

@@ -16,7 +16,7 @@ import (
 //  1. The store has applications, their attempts, keys and tokens (restore).
 //  2. Applications that are not over wait for their ApplicationMasters, on nodes that are absent (resume).
 //  3. NodeManagers register again and report their containers (find, adopt). The core learns of the containers in the
-//     Step in which the node joins (found, book), so that no room is granted twice.
+//     Step in which the node joins (found, learnFound), so that no room is granted twice.
 //  4. ApplicationMasters are told to register again, and then repeat all their asks, as Hadoop's client library does.
 
 // remember opens the store, in a file or in ZooKeeper, and restores its content. All later changes of the state are
@@ -370,9 +370,9 @@ func (c *container) found(stage int32) {
 	c.m.note(sched.Event{Kind: sched.AttemptFound, Job: c.attempt.app.job, Node: c.node.sched, Body: f})
 }
 
-// book reads from the core's events, after a Step, which attempts the containers of found have become. A container for
-// which the core has made no attempt is ended.
-func (m *manager) book() {
+// learnFound reads from the core's events, after a Step, which attempts the containers of found have become. A
+// container for which the core has made no attempt is ended.
+func (m *manager) learnFound() {
 	if len(m.finds.noted) == 0 {
 		return
 	}

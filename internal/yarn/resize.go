@@ -142,7 +142,7 @@ func (c *container) become(to wire.Resource, kind wire.UpdateKind) {
 	} else if !g.unsure {
 		g.unsure, g.known = true, c.resource
 	}
-	c.book(to, c.version+1)
+	c.setSize(to, c.version+1)
 	if c.growth.unsure && c.state == running {
 		m.live.containers.watch(&c.waits, m.now, c)
 	}
@@ -184,8 +184,8 @@ func (c *container) queueSize() {
 	}
 }
 
-// book sets the container's size and version, and notes them for the core.
-func (c *container) book(to wire.Resource, version int32) {
+// setSize sets the container's size and version, and notes them for the core.
+func (c *container) setSize(to wire.Resource, version int32) {
 	c.resource, c.version = to, version
 	amount := c.m.config.Sizes.amount(to)
 	c.m.note(sched.Event{Kind: sched.ResizeAsked, Attempt: c.lease, Node: c.node.sched, Job: c.attempt.app.job,
@@ -215,7 +215,7 @@ func (n *node) increased(list []wire.Container) {
 		has, gives := s.amount(c.resource), s.amount(one.Resource)
 		if gives != has && has.FitsIn(gives) && s.check(one.Resource, s.most()) == nil {
 			c.withdraw()
-			c.book(s.size(gives), max(c.version+1, one.Version))
+			c.setSize(s.size(gives), max(c.version+1, one.Version))
 		}
 		if gives == s.amount(c.resource) {
 			c.sure()

@@ -15,7 +15,7 @@ import (
 // begin adds the application's next attempt, in state allocated, which becomes the current one. The application is
 // accepted (again), and is saved. It is called when the core has granted the ApplicationMaster's container: the caller
 // sets a.master and calls launch. It is also called for an unmanaged application: the caller sets a.state to launched.
-// The attempt takes over what the last one left (adopt), and fails if its ApplicationMaster does not call in time.
+// The attempt takes over what the last one left (inherit), and fails if its ApplicationMaster does not call in time.
 func (app *application) begin() *attempt {
 	a := &attempt{
 		app:   app,
@@ -25,7 +25,7 @@ func (app *application) begin() *attempt {
 	}
 	a.dues.tokens, a.dues.news = map[*node]nodeToken{}, app.m.nodes.lastNews
 	if last := app.current(); last != nil {
-		a.adopt(last)
+		a.inherit(last)
 		if len(app.asks.banned) > 0 {
 			app.ban()
 			app.rebanned()
@@ -42,9 +42,9 @@ func (app *application) begin() *attempt {
 	return a
 }
 
-// adopt takes over the containers that the last attempt left, if the application keeps containers, and the reports of
+// inherit takes over the containers that the last attempt left, if the application keeps containers, and the reports of
 // ended containers that no attempt has received.
-func (a *attempt) adopt(last *attempt) {
+func (a *attempt) inherit(last *attempt) {
 	for _, c := range last.own() {
 		if last.keeps(c) {
 			c.attempt = a

@@ -50,7 +50,7 @@ func newApplication(m *manager, user, queue string, s *wire.Submission) *applica
 	m.note(sched.Event{Kind: sched.JobSubmitted, Job: app.job, Body: spec})
 	if spec.Stages[0].Asked {
 		m.step()
-		app.place()
+		app.noteMaster()
 	}
 	m.log.Info(
 		"application submitted",

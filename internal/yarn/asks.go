@@ -475,7 +475,7 @@ func (app *application) unplaced(c *container) {
 // settleAll notes for the core the groups that have changed since the last Step without a call of their
 // ApplicationMaster, and where ApplicationMasters may be started now.
 func (m *manager) settleAll() {
-	m.apps.placeAgain()
+	m.apps.noteMasters()
 	for _, u := range m.unsettled {
 		if u.app.asks.groups[u.group.key] == u.group && u.group.changed {
 			u.app.settle(u.group)

@@ -161,7 +161,7 @@ func (u client) queueFor(s *wire.Submission) (string, error) {
 	if h, _ := readHints(s.Tags); h.queue != "" && (named == "" || named == sched.DefaultQueue) {
 		named = h.queue
 	}
-	queue, err := u.m.queues.place(u.user, named)
+	queue, err := u.m.queues.choose(u.user, named)
 	switch {
 	case err != nil:
 		return "", rpc.Errorf(classYARN, "Failed to submit %s to queue %s: %v", s.ID, named, err)

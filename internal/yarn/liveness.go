@@ -83,7 +83,7 @@ func (a *aging) all() iter.Seq[expirer] {
 type alarm struct {
 	at    time.Time
 	do    func() // nil: it has gone off, or was cancelled
-	place int    // in the heap
+	index int    // in the heap
 }
 
 // alarms are a heap: the first goes off first.
@@ -93,10 +93,10 @@ func (a alarms) Len() int           { return len(a) }
 func (a alarms) Less(i, j int) bool { return a[i].at.Before(a[j].at) }
 func (a alarms) Swap(i, j int) {
 	a[i], a[j] = a[j], a[i]
-	a[i].place, a[j].place = i, j
+	a[i].index, a[j].index = i, j
 }
 func (a *alarms) Push(x any) {
-	x.(*alarm).place = len(*a)
+	x.(*alarm).index = len(*a)
 	*a = append(*a, x.(*alarm))
 }
 func (a *alarms) Pop() any {
@@ -147,7 +147,7 @@ func (l *liveness) at(t time.Time, do func()) *alarm {
 // off cancels an alarm. It does nothing if a is nil, has gone off or was cancelled before.
 func (l *liveness) off(a *alarm) {
 	if a != nil && a.do != nil {
-		heap.Remove(&l.alarms, a.place)
+		heap.Remove(&l.alarms, a.index)
 		a.do = nil
 	}
 }

@@ -83,8 +83,8 @@ func (app *application) mostAttempts() int32 {
 	return app.m.config.Apps.Attempts
 }
 
-// place notes for the core where the next ApplicationMaster may be started, and whether there is to be one.
-func (app *application) place() {
+// noteMaster notes for the core where the next ApplicationMaster may be started, and whether there is to be one.
+func (app *application) noteMaster() {
 	if app.submission.Unmanaged {
 		return
 	}
@@ -117,15 +117,15 @@ func (t *appTable) retry(m *manager) {
 	t.wasWary = wary
 }
 
-// placeAgain notes for the core where ApplicationMasters that wait may be started, if nodes have changed: once before a
-// Step, however many have.
-func (t *appTable) placeAgain() {
+// noteMasters notes for the core where ApplicationMasters that wait may be started, if nodes have changed: once before
+// a Step, however many have.
+func (t *appTable) noteMasters() {
 	if !t.again && !t.nearer {
 		return
 	}
 	for _, app := range t.list {
 		if app.starting() && (t.again || app.near() != nil) {
-			app.place()
+			app.noteMaster()
 		}
 	}
 	t.again, t.nearer = false, false

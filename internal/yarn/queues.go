@@ -141,9 +141,9 @@ func (q *placement) make(path string) {
 	q.made[path] = true
 }
 
-// place returns the path of the queue for an application, by its user and the queue that it names. The queue may have
+// choose returns the path of the queue for an application, by its user and the queue that it names. The queue may have
 // to be created. The error says why there is no queue.
-func (q *placement) place(user, named string) (string, error) {
+func (q *placement) choose(user, named string) (string, error) {
 	if !wellNamed(user) {
 		return "", fmt.Errorf("user %.200q: must be %s", user, nameRule)
 	}

@@ -261,7 +261,7 @@ func TestPlace(t *testing.T) {
 		{&closed, "nowhere", "!no rule"}, {&closed, "b.x", "b.x"}, {&mapped, "default", "a.y"}, {&mapped, "b.x", "b.x"},
 	} {
 		p := placement{*c.q, c.q.leaves(), map[string]bool{}}
-		got, err := p.place("ana", c.named)
+		got, err := p.choose("ana", c.named)
 		if part, fails := strings.CutPrefix(c.want, "!"); fails &&
 			(err == nil || !strings.Contains(err.Error(), part)) ||
 			!fails && (err != nil || got != c.want) {
@@ -319,8 +319,8 @@ func TestStoppedRoot(t *testing.T) {
 func TestQueuesThatUsersMake(t *testing.T) {
 	fair := Queues{Rules: []Rule{{By: BySpecified, Create: true, Final: true}}}
 	p := placement{fair, fair.leaves(), map[string]bool{}}
-	place := func(user, named string) (string, error) {
-		path, err := p.place(user, named)
+	choose := func(user, named string) (string, error) {
+		path, err := p.choose(user, named)
 		if err == nil {
 			p.make(path)
 		}
@@ -329,12 +329,12 @@ func TestQueuesThatUsersMake(t *testing.T) {
 	deepest := strings.Repeat("a.", mostDepth-1) + "a"
 	for _, bad := range []string{"q\xff", "q\x01", "a..b", "a.", strings.Repeat("n", mostName+1), deepest + ".a",
 		strings.Repeat("a.", 4000) + "a", "<b>"} {
-		if path, err := place("ana", bad); err == nil {
+		if path, err := choose("ana", bad); err == nil {
 			t.Errorf("%.40q is made: %.40q", bad, path)
 		}
 	}
 	for _, user := range []string{"ana\xff", "ana\n", "", strings.Repeat("n", mostName+1)} {
-		if _, err := place(user, "q"); err == nil {
+		if _, err := choose(user, "q"); err == nil {
 			t.Errorf("user %.40q is let in", user)
 		}
 	}
@@ -342,7 +342,7 @@ func TestQueuesThatUsersMake(t *testing.T) {
 		t.Errorf("refused and counted: %d", len(p.made))
 	}
 	for _, good := range []string{deepest, "größe", strings.Repeat("n", mostName)} {
-		if path, err := place("ana", good); err != nil || path != good {
+		if path, err := choose("ana", good); err != nil || path != good {
 			t.Errorf("%.40q: %v", good, err)
 		}
 	}
@@ -351,14 +351,14 @@ func TestQueuesThatUsersMake(t *testing.T) {
 		t.Errorf("%d queues are made", made)
 	}
 	for i := range mostMade {
-		if _, err := place("ana", fmt.Sprint("q", i)); err == nil {
+		if _, err := choose("ana", fmt.Sprint("q", i)); err == nil {
 			made++
 		}
 	}
 	if made != mostMade || len(p.made) != mostMade {
 		t.Errorf("%d queues are made and %d counted, want %d", made, len(p.made), mostMade)
 	}
-	if _, err := place("ana", "q7"); err != nil {
+	if _, err := choose("ana", "q7"); err != nil {
 		t.Errorf("a queue that is there: %v", err)
 	}
 }

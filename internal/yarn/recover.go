@@ -208,7 +208,7 @@ func (app *application) resume() {
 		app.exhausted()
 		return
 	case app.starting():
-		app.place()
+		app.noteMaster()
 		return
 	}
 	a.state = wire.AttemptLaunched
@@ -251,7 +251,7 @@ func (app *application) unfound(c *container) {
 	case app.failures() >= app.mostAttempts():
 		app.exhausted()
 	default:
-		app.place()
+		app.noteMaster()
 	}
 }
 

@@ -53,7 +53,7 @@ func (app *application) shun(n *node) {
 		app.m.apps.wary++
 	}
 	app.shunned[n] = n.registration
-	app.place()
+	app.noteMaster()
 }
 
 // blamesNode reports whether the exit status of an ApplicationMaster's container may be its node's fault, as in Hadoop

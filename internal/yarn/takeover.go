@@ -27,7 +27,7 @@ import (
 // state goes to a file, or with config.Kept.HA to ZooKeeper, where no ResourceManager may be active. There must be no
 // state yet. Applications that run must be in one of the configured queues, or in one that users may create.
 func TakeOver(ctx context.Context, from HadoopStore, config Config, file string) (moved Moved, err error) {
-	to, err := config.place(ctx, file)
+	to, err := config.home(ctx, file)
 	if err != nil {
 		return moved, err
 	}
@@ -61,7 +61,7 @@ func TakeOver(ctx context.Context, from HadoopStore, config Config, file string)
 // Then it puts the state away, so that no ResourceManager starts from it. A store that is in the folder already stays
 // beside the new one; a store in ZooKeeper is replaced. If HandOver is cut short, it may be called again.
 func HandOver(ctx context.Context, to HadoopStore, config Config, file string) (moved Moved, err error) {
-	from, err := config.place(ctx, file)
+	from, err := config.home(ctx, file)
 	if err != nil {
 		return moved, err
 	}
@@ -136,8 +136,8 @@ func (h HadoopStore) with(ctx context.Context, log *slog.Logger, do func(*zoo.Se
 	return do(session)
 }
 
-// A place is where this ResourceManager's state is while none runs.
-type place struct {
+// A home is where this ResourceManager's state is while none runs.
+type home struct {
 	wholeState
 	name  string
 	close func() error
@@ -150,9 +150,9 @@ type wholeState interface {
 	retire(values map[string][]byte) (aside string, err error) // aside: where it is now; "": it is deleted
 }
 
-// place returns where the state is: in a file, or in ZooKeeper. In ZooKeeper it takes the lock. A ResourceManager that
+// home returns where the state is: in a file, or in ZooKeeper. In ZooKeeper it takes the lock. A ResourceManager that
 // answers operators, Hadoop's or this project's, is an error.
-func (c *Config) place(ctx context.Context, file string) (*place, error) {
+func (c *Config) home(ctx context.Context, file string) (*home, error) {
 	if at := c.Addresses.Admin; at != "" {
 		if conn, err := (&net.Dialer{Timeout: dialPatience}).DialContext(ctx, "tcp", at); err == nil {
 			return nil, errors.Join(fmt.Errorf("a ResourceManager runs: operators are answered at %s "+
@@ -162,7 +162,7 @@ func (c *Config) place(ctx context.Context, file string) (*place, error) {
 	h := c.Kept.HA
 	if h == nil {
 		f := &inFile{path: file}
-		return &place{f, file, f.close}, nil
+		return &home{f, file, f.close}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, zooPatience)
 	defer cancel()
@@ -182,7 +182,7 @@ func (c *Config) place(ctx context.Context, file string) (*place, error) {
 		return nil, err
 	}
 	me := &Active{session, lease, h}
-	return &place{&inNodes{session: session, root: h.State, owner: h.ID}, "ZooKeeper, " + h.State, me.Resign}, nil
+	return &home{&inNodes{session: session, root: h.State, owner: h.ID}, "ZooKeeper, " + h.State, me.Resign}, nil
 }
 
 // An inFile is a state in a file. From the first use to close no ResourceManager can open it.

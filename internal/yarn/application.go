@@ -127,7 +127,7 @@ func (app *application) grant(a *sched.Action) {
 	c.attempt.sequence++
 	c.id = wire.ContainerID{Attempt: c.attempt.id, ID: m.life.epoch<<wire.EpochShift | c.attempt.sequence}
 	m.leases.put(c)
-	m.count.kept++
+	m.nodes.containers++
 	n.hold(c)
 	c.attempt.containers.put(c)
 	m.count.granted++

@@ -191,7 +191,7 @@ func (a *attempt) launch() {
 	request := &wire.StartContainersRequest{Launch: s.Launch.With(blob, env), Token: signed}
 	n := a.master.node
 	a.cancel = m.start.launch(
-		launchOrder{node: n.id, quiet: n.quiet, kept: m.saves.kept(), token: a.nodeToken(n), request: request},
+		launchOrder{node: n.id, quiet: n.quiet, waitStored: m.saves.waiter(), token: a.nodeToken(n), request: request},
 		func(err error) {
 			m.post(func() { a.launched(err) })
 		},
@@ -328,7 +328,7 @@ func (a *attempt) notify(c *container, end wire.ContainerStatus) {
 	}
 	c.notice = queued
 	var kept wire.ContainerStatus
-	kept, a.dues.kept = end.Keep(a.dues.kept)
+	kept, a.dues.strings = end.Keep(a.dues.strings)
 	a.dues.completed = append(a.dues.completed, kept)
 	a.dues.ending = append(a.dues.ending, c)
 }
@@ -378,12 +378,12 @@ func (d *dues) report(r *wire.AllocateResponse) {
 	}
 	if n == len(d.completed) {
 		r.Completed, d.completed = d.completed, r.Completed
-		d.text.completed, d.kept = d.kept, d.text.completed[:0]
+		d.text.completed, d.strings = d.strings, d.text.completed[:0]
 		d.sent, d.ending = d.ending, d.sent
 	} else {
 		ended := max(0, n-(len(d.completed)-len(d.ending)))
 		r.Completed, d.completed = slices.Clone(d.completed[:n]), d.completed[n:] // O(n), however many are left
-		d.text.completed, d.kept = nil, nil                                       // both parts refer to what was kept
+		d.text.completed, d.strings = nil, nil                                    // both parts refer to what was kept
 		d.sent, d.ending = slices.Clone(d.ending[:ended]), d.ending[ended:]
 	}
 	for _, c := range d.sent {

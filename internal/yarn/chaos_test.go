@@ -543,7 +543,7 @@ func TestChaos(t *testing.T) {
 				updated[kind] += n
 			}
 			wasLent(t, loans)
-			if w.m.leases.count+w.m.count.kept > 0 {
+			if w.m.leases.count+w.m.nodes.containers > 0 {
 				for _, c := range w.m.containers() {
 					t.Errorf(
 						"%s is left: state %d, node %d, attempt %d, application %s, over %v",

@@ -211,7 +211,7 @@ func (c *container) settle() {
 		return
 	}
 	if c.attempt.app.attempts[c.id.Attempt.Attempt-1].containers.remove(c) { // of the attempt that it was granted to
-		c.m.count.kept--
+		c.m.nodes.containers--
 		c.node.remove = append(c.node.remove, c.id)
 		if app := c.attempt.app; app.over && app.cleared() {
 			c.m.apps.trim(c.m.config.Completed)

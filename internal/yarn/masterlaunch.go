@@ -22,11 +22,11 @@ type masterLauncher interface {
 
 // A launchOrder names the container of an ApplicationMaster, and the node that is to start it.
 type launchOrder struct {
-	node    wire.NodeID
-	quiet   *atomic.Bool // whether the node is silent
-	kept    func() error // waits until the launch is stored, for a restart to know of it; nil: there is no wait
-	token   wire.Token   // for the node
-	request *wire.StartContainersRequest
+	node       wire.NodeID
+	quiet      *atomic.Bool // whether the node is silent
+	waitStored func() error // waits until the launch is stored, for a restart to know of it; nil: there is no wait
+	token      wire.Token   // for the node
+	request    *wire.StartContainersRequest
 }
 
 // errSilent is the reason why a launch is given up: the node sends no heartbeats any more.
@@ -77,7 +77,7 @@ func (l *nodeCaller) wait() { l.wg.Wait() }
 func (l *nodeCaller) launch(o launchOrder, done func(error)) (cancel func()) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	l.wg.Go(func() {
-		if o.kept != nil && o.kept() != nil {
+		if o.waitStored != nil && o.waitStored() != nil {
 			return // this process ends
 		}
 		if err := l.try(ctx, &o); ctx.Err() == nil {

@@ -37,7 +37,7 @@ type call struct {
 	encode bool      // the reply must be encoded within the turn, into text
 	text   proto.Raw // the reply, encoded
 	err    error
-	kept   uint64    // number of the changes to be stored before the reply goes out; zero: none
+	change uint64    // number of the changes to be stored before the reply goes out; zero: none
 	done   chan news // of capacity 1; nil: no caller waits
 }
 
@@ -72,11 +72,11 @@ func (o *owner) ask(do func(*manager) (answer, error)) (proto.Message, error) {
 	c := o.spare.Get().(*call)
 	c.do = do
 	o.carry(c)
-	reply, err, kept := c.reply, c.err, c.kept
+	reply, err, change := c.reply, c.err, c.change
 	*c = call{done: c.done}
 	o.spare.Put(c)
 	if err == nil {
-		err = o.m.saves.wait(kept)
+		err = o.m.saves.wait(change)
 	}
 	return reply, err
 }
@@ -89,9 +89,9 @@ func (o *owner) look(read func(*manager)) {
 // serve is ask for a call of a peer. It encodes the reply within the turn, while nothing changes what the reply
 // refers to.
 func (o *owner) serve(peer *rpc.Call, do func(*manager) (answer, error)) (proto.Message, error) {
-	reply, kept, err := o.encoded(peer, do)
+	reply, change, err := o.encoded(peer, do)
 	if err == nil {
-		err = o.m.saves.wait(kept)
+		err = o.m.saves.wait(change)
 	}
 	if err != nil {
 		return nil, err
@@ -113,14 +113,14 @@ func (o *owner) encoded(peer *rpc.Call, do func(*manager) (answer, error)) (prot
 	c := o.spare.Get().(*call)
 	c.do, c.encode, c.text = do, true, peer.Scratch[:0]
 	o.carry(c)
-	empty, err, kept := c.reply == nil, c.err, c.kept
+	empty, err, change := c.reply == nil, c.err, c.change
 	peer.Scratch = c.text
 	*c = call{done: c.done}
 	o.spare.Put(c)
 	if err != nil || empty {
-		return nil, kept, err
+		return nil, change, err
 	}
-	return &peer.Scratch, kept, nil
+	return &peer.Scratch, change, nil
 }
 
 // post runs do in a turn without waiting for it. It must not be called within a turn.
@@ -222,7 +222,7 @@ func (o *owner) turn(batch []*call) {
 		before := m.saves.seen()
 		c.later, c.err = c.do(m)
 		if m.saves.seen() != before {
-			c.kept = 1 // until the number is known
+			c.change = 1 // until the number is known
 		}
 	}
 	meet(m)
@@ -239,8 +239,8 @@ func (o *owner) turn(batch []*call) {
 		if c.encode && c.reply != nil {
 			c.text = c.reply.Append(c.text)
 		}
-		if c.kept > 0 {
-			c.kept = number
+		if c.change > 0 {
+			c.change = number
 		}
 	}
 	o.arm()

@@ -220,7 +220,7 @@ func (app *application) resume() {
 		c.state = running
 		c.node.hold(c)
 		a.containers.put(c)
-		m.count.kept++
+		m.nodes.containers++
 		m.finds.awaited[c.node.id] = append(m.finds.awaited[c.node.id], c)
 		m.live.quiet.watch(&c.waits, m.now, (*absentMaster)(c))
 	}
@@ -318,7 +318,7 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 	c := &container{m: m, id: s.ID, attempt: a, node: n, resource: size, priority: s.Priority,
 		group: s.Allocation, version: s.Version, created: s.Created, state: done}
 	if s.State == wire.ContainerComplete {
-		m.count.kept++
+		m.nodes.containers++
 		of.containers.put(c)
 		why := cut(s.Diagnostics, mostDiagnostics)
 		a.notify(c, wire.ContainerStatus{ID: s.ID, State: s.State, Exit: s.Exit, Diagnostics: why})
@@ -329,7 +329,7 @@ func (n *node) adopt(s *wire.NodeContainer) *container {
 	if stage == 0 {
 		return nil
 	}
-	m.count.kept++
+	m.nodes.containers++
 	of.containers.put(c)
 	c.state = running
 	n.hold(c)

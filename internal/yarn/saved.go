@@ -166,8 +166,8 @@ func (m *manager) store() string {
 	return "bbolt"
 }
 
-// kept returns a function that waits until the changes of this turn are stored.
-func (s *saver) kept() func() error {
+// waiter returns a function that waits until the changes of this turn are stored.
+func (s *saver) waiter() func() error {
 	if s == nil {
 		return func() error { return nil }
 	}

@@ -275,7 +275,7 @@ func TestRepeatedCallWaitsForTheStore(t *testing.T) {
 			if err := errors.Join(batch[0].err, batch[1].err); err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			return batch[0].kept, batch[1].kept
+			return batch[0].change, batch[1].change
 		}
 		first, second := turn()
 		if first < last || c.changes == (first == last) || first != second {
@@ -291,8 +291,8 @@ func TestRepeatedCallWaitsForTheStore(t *testing.T) {
 	f.report(a.master, wire.ContainerRunning)
 	f.report(a.master, wire.ContainerComplete)
 	again := &call{do: func(m *manager) (answer, error) { return finish(client{m, "user"}) }}
-	if f.f.turn([]*call{again}); !a.ended() || again.err != nil || again.kept <= last || again.kept != f.m.saves.last {
+	if f.f.turn([]*call{again}); !a.ended() || again.err != nil || again.change <= last || again.change != f.m.saves.last {
 		t.Errorf("said again to be over once it has ended: %v, waits for changes %d; those of its end are %d",
-			again.err, again.kept, f.m.saves.last)
+			again.err, again.change, f.m.saves.last)
 	}
 }

@@ -75,7 +75,6 @@ type keys struct {
 
 // counts are totals since the start.
 type counts struct {
-	kept    int // containers that their node may not forget yet (not a total)
 	granted int64
 	ended   [sched.Released + 1]int64 // containers by outcome
 	refused int64                     // invalid actions of the policy
@@ -251,7 +250,7 @@ type attempt struct {
 type dues struct {
 	granted   grantList
 	completed []wire.ContainerStatus
-	kept      []byte             // the memory of the strings in completed
+	strings   []byte             // the memory of the strings in completed
 	sent      []*container       // containers whose end is in the last answer
 	ending    []*container       // the containers of completed
 	wanted    []wire.ContainerID // containers that the core wants back
@@ -337,20 +336,21 @@ type nodeTable struct {
 	gone  aging   // the nodes of list that have left and are remembered, the one first that left first (node.silent)
 	racks map[string]sched.RackID
 
-	byPlace  map[string][]*node        // by host and by rack, in order of ID
-	idsOf    map[string][]sched.NodeID // the IDs of byPlace, of places that were named since they changed
-	classes  map[string]bool           // names of the classes that nodes have had, at most mostClasses
-	topology *topology                 // safe for many goroutines
-	hosts    hostSet                   // hosts that may have NodeManagers
-	sizes    map[string]wire.Resource  // of nodes by host:port, which override the nodes' own
-	widest   sched.Resources           // of each kind the most that a node has, unless changed
-	changed  bool                      // a node has come or left, or has another size: widest is out of date
-	came     map[string]bool           // hosts and racks of nodes that were added since meet; see application.reask
-	news     []nodeChange              // in the order of their numbers
-	newest   map[*node]int64           // number of the last change of each node
-	lastNews int64                     // number of the last change
-	up       int32                     // how many nodes the core has
-	ready    int32                     // how many nodes may get containers
+	byPlace    map[string][]*node        // by host and by rack, in order of ID
+	idsOf      map[string][]sched.NodeID // the IDs of byPlace, of places that were named since they changed
+	classes    map[string]bool           // names of the classes that nodes have had, at most mostClasses
+	topology   *topology                 // safe for many goroutines
+	hosts      hostSet                   // hosts that may have NodeManagers
+	sizes      map[string]wire.Resource  // of nodes by host:port, which override the nodes' own
+	widest     sched.Resources           // of each kind the most that a node has, unless changed
+	changed    bool                      // a node has come or left, or has another size: widest is out of date
+	came       map[string]bool           // hosts and racks of nodes that were added since meet; see application.reask
+	news       []nodeChange              // in the order of their numbers
+	newest     map[*node]int64           // number of the last change of each node
+	lastNews   int64                     // number of the last change
+	up         int32                     // how many nodes the core has
+	ready      int32                     // how many nodes may get containers
+	containers int                       // how many containers their nodes may not forget yet
 }
 
 // An endedApp is what is remembered of an application that is not reported any more: its queue, and how it ended.

@@ -543,7 +543,7 @@ func (s *stock) clean() {
 		s.until("the books are empty", limit, func() (empty bool) {
 			s.rm.front.ask(func(m *manager) (answer, error) {
 				waiting := m.live.containers.count + m.live.masters.count + m.live.finishing.count
-				empty = m.count.kept+m.leases.count+waiting == 0 &&
+				empty = m.nodes.containers+m.leases.count+waiting == 0 &&
 					!slices.ContainsFunc(
 						m.apps.list,
 						func(app *application) bool { return !app.cleared() || len(app.nodes) > 0 },

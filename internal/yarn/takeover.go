@@ -188,7 +188,7 @@ func (c *Config) home(ctx context.Context, file string) (*home, error) {
 // An inFile is a state in a file. From the first use to close no ResourceManager can open it.
 type inFile struct {
 	path   string
-	kept   *store.Store // nil: not opened
+	store  *store.Store // nil: not opened
 	failed error        // why it cannot be written
 }
 
@@ -197,7 +197,7 @@ func (f *inFile) open() (found map[string][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	f.kept = opened.Store
+	f.store = opened.Store
 	if opened.Aside != "" {
 		return nil, errors.Join(fmt.Errorf("%s was damaged, and is now %s: %w", f.path, opened.Aside, opened.Damage),
 			f.close(), os.Remove(f.path))
@@ -206,9 +206,9 @@ func (f *inFile) open() (found map[string][]byte, err error) {
 }
 
 func (f *inFile) close() (err error) {
-	if f.kept != nil {
-		err = f.kept.Close()
-		f.kept = nil
+	if f.store != nil {
+		err = f.store.Close()
+		f.store = nil
 	}
 	return err
 }
@@ -223,12 +223,12 @@ func (f *inFile) read() (map[string][]byte, error) {
 
 // write makes the file, if there is none. All values are there, or none are.
 func (f *inFile) write(values map[string][]byte) error {
-	if f.kept == nil {
+	if f.store == nil {
 		if _, err := f.open(); err != nil {
 			return err
 		}
 	}
-	f.kept.Put(values)
+	f.store.Put(values)
 	if err := errors.Join(f.close(), f.failed); err != nil {
 		return errors.Join(err, os.Remove(f.path))
 	}

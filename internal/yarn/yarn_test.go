@@ -234,8 +234,8 @@ func (c *cluster) clean(ids ...wire.ApplicationID) {
 		})
 	}
 	c.look(func(m *manager) {
-		if m.leases.count+m.count.kept > 0 {
-			c.t.Errorf("%d containers with room and %d known are left", m.leases.count, m.count.kept)
+		if m.leases.count+m.nodes.containers > 0 {
+			c.t.Errorf("%d containers with room and %d known are left", m.leases.count, m.nodes.containers)
 		}
 		if used := m.core.Queues[0].Used; used != (m.core.Queues[0].Used.Sub(used)) {
 			c.t.Errorf("the core has %v in use", used)

@@ -18,7 +18,7 @@
 //	reclaim.go                                 taking tasks back from queues that hold more than their shares
 //	order.go  key.go  line.go                  policies that are one order of stages; an order kept in parts
 //	take.go  take_masters.go                   taking tasks back from the last jobs of such an order
-//	bysize.go  sized.go                        orders by size: what is known of the sizes of jobs and stages
+//	bysize.go  sized.go  sized_measure.go      orders by size: what is known of the sizes of jobs and stages
 //	levelshares.go  levelserver.go             the virtual cluster of fsp, psbs, hfsp and gittins
 //	slotlane.go                                slots of one kind, for policies that divide them among stages
 //	place.go  keep.go                          on which node a task starts; nodes kept for big tasks

@@ -59,6 +59,9 @@ func (f *fsp) Decide(p *sched.Plan) {
 	f.retire(p, unmoved)
 	f.follow(p)
 	f.learn(p)
+	if f.Of.ratio > 0 {
+		f.scale(p, f.Of.ratioOf, uncapped)
+	}
 	for _, j := range f.news {
 		if !j.Ended {
 			f.resize(p, j, f.size(j))

@@ -43,9 +43,23 @@ type gittins struct {
 	Finished int
 	Relearn  int            // the number of finished jobs at which Believed becomes Learned
 	Bets     sched.Per[bet] // by job
+	// Scale is by what sizes are multiplied before they are learned or looked up, since sizes have been measured anew:
+	// beliefs are in the unit in which learning began. Zero is 1.
+	Scale beliefScale `json:",omitzero"`
 
 	aging float64
 	table *theory.RankTable // of Believed; nil: not computed yet
+}
+
+// A beliefScale is a factor. The zero value is 1.
+type beliefScale float64
+
+// factor returns the factor.
+func (s beliefScale) factor() float64 {
+	if s == 0 {
+		return 1
+	}
+	return float64(s)
 }
 
 // A bet is the belief about the size of a job.
@@ -88,6 +102,9 @@ func (g *gittins) Decide(p *sched.Plan) {
 		g.follow(p)
 	}
 	g.learn(p)
+	if g.Of.ratio > 0 {
+		g.measured(p)
+	}
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.AttemptDone:
@@ -114,9 +131,22 @@ func (g *gittins) Decide(p *sched.Plan) {
 	g.Fill(p, &g.DelayPlacer)
 }
 
+// measured follows sizes that were measured anew at this instant. O(n log n) for n jobs.
+func (g *gittins) measured(p *sched.Plan) {
+	g.Scale = beliefScale(g.Scale.factor() / g.Of.ratio)
+	if g.aging > 0 {
+		g.scale(p, g.Of.ratioOf, uncapped)
+	}
+	for j := range p.Jobs() {
+		b, by := g.Bets.Of(j), g.Of.ratioOf(j)
+		b.First, b.Estimate, b.Age, b.Seen, b.Goal = by*b.First, by*b.Estimate, by*b.Age, by*b.Seen, by*b.Goal
+		g.rerank(p, j)
+	}
+}
+
 // finish learns the size of a job that is done, and the error of its estimate.
 func (g *gittins) finish(p *sched.Plan, j *sched.Job) {
-	g.Learned.Learn(g.received(p, j), g.Bets.Of(j).First)
+	g.Learned.Learn(g.Scale.factor()*g.received(p, j), g.Scale.factor()*g.Bets.Of(j).First)
 	g.Finished++
 }
 
@@ -132,7 +162,7 @@ func (g *gittins) relearn(p *sched.Plan) {
 // received returns the service that a job has received so far.
 func (g *gittins) received(p *sched.Plan, j *sched.Job) float64 {
 	w := p.Service(j, p.Now)
-	return w.Seconds(p.Capacity)
+	return w.Seconds(g.Of.capacity(p.View))
 }
 
 // grow updates the belief about a job when one of its attempts has ended.
@@ -167,7 +197,7 @@ func (g *gittins) bet(p *sched.Plan, j *sched.Job) {
 		b.First = b.Estimate
 	}
 	g.rerank(p, j)
-	if b.Goal = g.ranks().Expect(b.Estimate); g.aging > 0 && b.Estimate > 0 {
+	if b.Goal = g.ranks().Expect(g.Scale.factor()*b.Estimate) / g.Scale.factor(); g.aging > 0 && b.Estimate > 0 {
 		g.resize(p, j, g.aging*b.Goal)
 		g.promise(p, j)
 	}
@@ -189,7 +219,8 @@ func (g *gittins) rerank(p *sched.Plan, j *sched.Job) {
 	if b.Estimate == 0 {
 		return
 	}
-	rank, _ := g.ranks().Rank(b.Estimate, b.Age)
+	rank, _ := g.ranks().Rank(g.Scale.factor()*b.Estimate, g.Scale.factor()*b.Age)
+	rank /= g.Scale.factor()
 	if b.Seen > 0 {
 		rank = max(0, b.Seen-b.Age)
 	}

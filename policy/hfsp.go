@@ -83,6 +83,10 @@ func (h *hfsp) advance(p *sched.Plan) {
 	h.retire(p, moved)
 	changed := h.follow(p)
 	h.learn(p)
+	if h.Of.ratio > 0 {
+		h.scale(p, h.Of.ratioOf, func(j *sched.Job) float64 { return h.parallelism(p, j) })
+		changed = true
+	}
 	for _, j := range h.news {
 		if s := h.Shares.Of(j); s.Slot != 0 && !j.Ended {
 			h.know(p, j, s)
@@ -113,11 +117,11 @@ func (h *hfsp) know(p *sched.Plan, j *sched.Job, s *share) {
 // parallelism returns the part of the cluster that job j uses on average when it has the cluster for itself: its size ÷
 // the time of its waves.
 func (h *hfsp) parallelism(p *sched.Plan, j *sched.Job) float64 {
-	size, alone := 0.0, 0.0
+	size, alone, of := 0.0, 0.0, h.Of.capacity(p.View)
 	for _, st := range j.Stages {
 		u, tasks := h.Units.Of(st), float64(tasksOf(st))
 		size += tasks * u.Seconds
-		alone += math.Ceil(tasks*st.Spec.PerTask.DominantShare(p.Capacity)) * u.Time.Seconds()
+		alone += math.Ceil(tasks*st.Spec.PerTask.DominantShare(of)) * u.Time.Seconds()
 	}
 	if alone <= 0 || size <= 0 {
 		return 1

@@ -62,6 +62,17 @@ func (h *plainHFSP) Decide(p *sched.Plan) {
 		}
 	}
 	h.learn(p)
+	for i := range h.Server.Jobs {
+		if h.Of.ratio == 0 {
+			break
+		}
+		v := &h.Server.Jobs[i]
+		j, g := p.Job(v.ID), &hfsp{sizes: h.sizes}
+		by := h.Of.ratioOf(j)
+		if v.Got, v.Left = by*v.Got, by*v.Left; j != nil && !j.Ended && !v.Open {
+			v.Cap = g.parallelism(p, j)
+		}
+	}
 	for _, j := range h.news {
 		if at, there := h.Server.find(j.ID); there && !j.Ended {
 			v, g := &h.Server.Jobs[at], &hfsp{sizes: h.sizes}

@@ -170,6 +170,15 @@ func (l *levelServer) remove(slot int32) {
 	l.Free = append(l.Free, slot)
 }
 
+// scale multiplies the size of the job in a slot, and what the job has received, and gives it another cap. The caller
+// has called serve, and must call settle afterwards.
+func (l *levelServer) scale(slot int32, by, limit float64) {
+	l.leave(slot)
+	j := &l.Jobs[slot]
+	j.Got, j.Size, j.Cap = by*j.Got, by*j.Size, limit
+	l.join(slot)
+}
+
 // settle computes the level, and calls moved for each job that changes sides because of it. Each change raises the
 // level. First the full jobs leave whose caps are above what the level gives them; then the jobs become full to which
 // the level gives their caps.

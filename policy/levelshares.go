@@ -82,6 +82,40 @@ func (f *levelShares) resize(p *sched.Plan, j *sched.Job, size float64) {
 	p.TouchJob(j)
 }
 
+// uncapped returns 0. It stands for the cap of a job where no job has one.
+func uncapped(*sched.Job) float64 { return 0 }
+
+// scale multiplies the sizes of all jobs in the virtual cluster, after a change of the unit that sizes are in: by what
+// ratio returns for a job (nil: for a job that is over). A job has received the same part of its size as before. most
+// returns the new cap of a job of known size. The caller must call settle afterwards. O(n log n) for n jobs.
+func (f *levelShares) scale(p *sched.Plan, ratio, most func(*sched.Job) float64) {
+	f.Server.serve(p.Now.Seconds())
+	for slot := range f.Server.Jobs {
+		v := &f.Server.Jobs[slot]
+		if v.ID == 0 {
+			continue
+		}
+		j, limit := p.Job(v.ID), v.Cap
+		if j != nil && !j.Ended && !v.Open {
+			limit = most(j)
+		}
+		if by := ratio(j); by != 1 || limit != v.Cap {
+			f.Server.scale(int32(slot), by, limit)
+		}
+	}
+	for j := range p.Jobs() {
+		by, s := ratio(j), f.Shares.Of(j)
+		at := f.Server.Clock
+		if s.Slot == 0 {
+			at = s.Tag // it was done then
+		}
+		if by != 1 {
+			s.Begin, s.Tag = at-by*(at-s.Begin), at-by*(at-s.Tag)
+		}
+		p.TouchJob(j)
+	}
+}
+
 // divide shares the virtual cluster out anew after changes, and returns the instant at which the next job is done
 // there; +Inf: none is.
 func (f *levelShares) divide() (next float64) {

@@ -11,7 +11,7 @@ func sizing(own ...Param) []Param {
 
 // sizedMemory is what every policy that goes by sizes remembers.
 var sizedMemory = []string{
-	"by stage: the size of a task, as the estimator last said",
+	"by stage: the size of a task, as the estimator last said, and the capacity that all sizes are of",
 	PlacingMemory,
 	MasterMemory,
 	PreemptMemory,
@@ -21,13 +21,16 @@ var sizedMemory = []string{
 // arrives and each time the number of its finished tasks has doubled, and when a probe of the job is through, so that
 // learning costs O(log n) questions for n tasks.
 //
+// All sizes are of one capacity (measure), so that they can be compared.
+//
 // A stage without an estimate is sampled: a few of its tasks go before everything else, the rest after it
 // (HFSP 3.2.1 trains with 5 tasks).
 type sizes struct {
 	Units sched.Per[unit] // by stage
+	Of    measure         `json:",omitzero"`
 
 	sample int32
-	news   []*sched.Job // whose sizes changed at this instant
+	news   []*sched.Job // whose task times the estimator has told anew at this instant
 }
 
 // A unit is the size of one task of a stage.
@@ -51,6 +54,9 @@ func newSizes(a Args) sizes { return sizes{sample: int32(a.Int("sample"))} }
 // learn brings sizes up to date with what happened at this instant.
 func (s *sizes) learn(p *sched.Plan) {
 	s.news = s.news[:0]
+	if s.Of.ratio = 0; s.Of.outdated(p) {
+		s.Of.change(p, s)
+	}
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.AttemptDone:
@@ -83,14 +89,12 @@ func (s *sizes) learn(p *sched.Plan) {
 
 // ask asks the estimator for the time of a task of st.
 func (s *sizes) ask(p *sched.Plan, st *sched.Stage) {
-	e := p.Estimate(st, 0)
-	var w sched.Work
-	w.Add(st.Spec.PerTask, e.Mean)
+	e, of := p.Estimate(st, 0), s.Of.capacity(p.View)
 	u := unit{
-		w.Seconds(p.Capacity),
+		taskSize(st, e.Mean, of),
 		e.Mean,
 		st.Done,
-		(e.Mean > 0 || e.Samples > 0) && p.Capacity != (sched.Resources{}),
+		(e.Mean > 0 || e.Samples > 0) && of != (sched.Resources{}),
 	}
 	was := s.Units.Of(st)
 	if u.Seconds != was.Seconds || u.Known != was.Known {
@@ -98,6 +102,13 @@ func (s *sizes) ask(p *sched.Plan, st *sched.Stage) {
 		p.TouchJob(st.Job)
 	}
 	*was = u
+}
+
+// taskSize returns the size of a task of st that takes a time, in seconds of a cluster of a capacity.
+func taskSize(st *sched.Stage, takes sched.Time, capacity sched.Resources) float64 {
+	var w sched.Work
+	w.Add(st.Spec.PerTask, takes)
+	return w.Seconds(capacity)
 }
 
 // remaining returns the seconds of the whole cluster that the unfinished tasks of a job take.

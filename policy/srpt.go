@@ -74,6 +74,11 @@ func (s *srpt) done(j *sched.Job, now sched.Time) (sum float64) {
 // Decide starts tasks where there is room, and takes back room for jobs with less work left.
 func (s *srpt) Decide(p *sched.Plan) {
 	s.learn(p)
+	if s.Of.ratio > 0 {
+		for j := range p.Jobs() {
+			*s.Done.Of(j) *= s.Of.ratioOf(j)
+		}
+	}
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.AttemptDone, sched.AttemptSuspended:

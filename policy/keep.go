@@ -89,20 +89,24 @@ func (k *keeper) settle(p *sched.Plan) (freed bool) {
 }
 
 // keep keeps a node for st, the stage that is served next, if no node has room for its task and a smaller task has
-// started instead. At most one node is kept for a stage. st may be nil.
+// started instead. At most one node is kept for a stage, and none while a queue of the stage is at its maximum. st may
+// be nil. O(nodes) if it looks for a node.
 func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if st == nil || k.mastersOnly && st.Kind != sched.Master || !overtaken(p, st, started) || k.keeps(st) ||
-		p.First(st) != nil {
+		p.First(st) != nil || !underMaxima(p.View, st, st.Spec.PerTask, isLeaving) {
 		return
 	}
 	n := emptiest(p, st, kindOf(st))
 	if n == nil || n.Open && st.Spec.PerTask.FitsIn(n.Free()) {
-		return // keeping a node would not help: the stage's queue is at its maximum, or the stage avoids the node
+		return // keeping the node would not help: the stage avoids it
 	}
 	if p.Reserve(st, n) {
 		k.Kept = append(k.Kept, bar{st.ID, n.ID})
 	}
 }
+
+// isLeaving returns what tasks of q that are asked to leave will give back.
+func isLeaving(q *sched.Queue) sched.Resources { return q.Leaving }
 
 // only gives up the nodes that are kept for stages other than st; nil: all nodes.
 func (k *keeper) only(p *sched.Plan, st *sched.Stage) {

@@ -510,13 +510,20 @@ func (t *taker) freed(p *sched.Plan, a *sched.Attempt) sched.Resources {
 // underMax reports whether the queues of st stay within their maxima with need once attempt a has left.
 func (t *taker) underMax(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
 	freed := t.freed(p, a)
-	for id := st.Job.Queue; ; id = p.Queues[id].Parent {
-		q := p.Queues[id]
-		room := q.Max.Sub(q.Used)
-		if within(p.View, a.Stage.Job.Queue, id) {
-			room = room.Add(freed)
+	return underMaxima(p.View, st, need, func(q *sched.Queue) (room sched.Resources) {
+		if within(p.View, a.Stage.Job.Queue, q.ID) {
+			return freed
 		}
-		if !need.FitsIn(room) {
+		return room
+	})
+}
+
+// underMaxima reports whether the queues of st stay within their maxima with need, where more returns what a queue is
+// about to get back. O(depth of the queue tree).
+func underMaxima(v *sched.View, st *sched.Stage, need sched.Resources, more func(*sched.Queue) sched.Resources) bool {
+	for id := st.Job.Queue; ; id = v.Queues[id].Parent {
+		q := v.Queues[id]
+		if !need.FitsIn(q.Max.Sub(q.Used).Add(more(q))) {
 			return false
 		}
 		if id == 0 {

@@ -113,9 +113,7 @@ func (l *lineup) begin(p *sched.Plan) {
 	}
 	if l.total != p.Capacity {
 		l.total = p.Capacity
-		for j := range p.Jobs() {
-			p.TouchJob(j)
-		}
+		l.touchSlots(p)
 	}
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
@@ -140,6 +138,28 @@ func (l *lineup) begin(p *sched.Plan) {
 		e := heap.Pop(&l.due).(goalEntry)
 		if r := &l.rows[e.member]; r.id == e.id && r.facts.goal == e.goal && !r.late && !r.last {
 			l.enter(p.View, e.member)
+		}
+	}
+}
+
+// touchSlots marks the jobs that the number of the cluster's slots matters to, after a change of the capacity. To a
+// stage it matters whether and by how much they are fewer than its tasks: if its job has no goal, so that it wants all
+// of them, or if the time until the goal is divided by waves. O(stages).
+func (l *lineup) touchSlots(p *sched.Plan) {
+	if l.fewest && !l.waves {
+		return
+	}
+	for i := range l.rows {
+		r := &l.rows[i]
+		if r.id == (sched.StageID{}) {
+			continue
+		}
+		if j := r.stage.Job; j.Spec.Deadline > 0 && (!l.waves || len(j.Stages) == 1) {
+			continue
+		}
+		tasks := float64(tasksOf(r.stage))
+		if min(tasks, r.slots) != min(tasks, float64(slotsFor(p.View, r.stage))) {
+			p.TouchJob(r.stage.Job)
 		}
 	}
 }

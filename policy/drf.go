@@ -23,7 +23,7 @@ type drf struct {
 
 func newDRF(a Args) sched.Policy {
 	d := &drf{}
-	d.users, d.masters = true, masterLimit{a.Number("masters"), d.shares.of}
+	d.orders.shares, d.users, d.masters = true, true, masterLimit{a.Number("masters"), d.shares.of}
 	d.turn = func(q *sched.Queue, _ sched.ResourceKind) sched.Key { return dominant(q, d.Total) }
 	d.init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
 		return heldForWeight(&d.tree, "drf", st)

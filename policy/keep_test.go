@@ -7,9 +7,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// For a big task whose queue is at its maximum no node is looked at, and none is kept. Queue a may have 10 of memory and
-// uses 8: its next task needs 5. Then tasks of queue b start, first on nodes with room for a task of 5, then on the last
-// room there is. Without the maximum the node is kept.
+// For a big task whose queue is at its maximum no node is looked at. Queue a may have 10 of memory and uses 8, and its
+// next task needs 5. Then a task of queue b starts.
 func TestNoNodeIsLookedAtForQueueAtItsMaximum(t *testing.T) {
 	memory := func(n int64) sched.Resources { return sched.Resources{sched.Memory: n} }
 	for _, most := range []int64{10, 100} {

@@ -168,6 +168,7 @@ func newLongterm(a Args) sched.Policy {
 	l.Ledger.Length = l.Ledger.terms.round
 	if a.Choice("jobs") == "longterm" {
 		l.Jobs.every = max(a.Time("quantum"), leastLook)
+		l.orders.shares = true
 	}
 	l.turn = l.entitled
 	l.tree.init(a, l.within)

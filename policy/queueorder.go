@@ -10,8 +10,10 @@ type queueOrder struct {
 
 // queueOrders are those of all configured queues, by QueueID. They are a cache of the queues' specs.
 type queueOrders struct {
-	list   []queueOrder
-	differ bool // some queue has parameters of its own
+	list     []queueOrder
+	differ   bool // some queue has parameters of its own
+	dominant bool // some queue's policy is drf
+	shares   bool // keys are of shares of the capacity in all queues, whatever their policies
 }
 
 // heldForWeight returns the key of st among the jobs of a queue that share it: what its job holds for its weight. Under
@@ -34,7 +36,8 @@ func heldForWeightInWords(order string, st *sched.Stage, k sched.Key) string {
 // read reads the orders of all queues. A parameter that a queue does not give is that of the policy, by. A policy that
 // cannot be read counts as none: CheckQueues refuses it where the queues come from.
 func (o *queueOrders) read(v *sched.View, by nearness) {
-	o.list, o.differ = append(o.list[:0], make([]queueOrder, len(v.Queues))...), false
+	o.list = append(o.list[:0], make([]queueOrder, len(v.Queues))...)
+	o.differ, o.dominant = false, false
 	for i, q := range v.Queues {
 		o.list[i].near = by
 		if q == nil || q.User || q.Spec.Policy == "" {
@@ -43,6 +46,20 @@ func (o *queueOrders) read(v *sched.View, by nearness) {
 		if name, given, err := parseQueue(q.Spec.Policy); err == nil {
 			o.list[i] = queueOrder{name, by.with(given)}
 			o.differ = o.differ || o.list[i].near != by
+			o.dominant = o.dominant || name == "drf"
+		}
+	}
+}
+
+// touch marks the jobs whose keys are other ones with another capacity: those that hold something, where keys are of
+// shares of the capacity. O(jobs) if there is such a queue.
+func (o *queueOrders) touch(p *sched.Plan) {
+	if !o.shares && !o.dominant {
+		return
+	}
+	for j := range p.Jobs() {
+		if j.Used != (sched.Resources{}) && (o.shares || o.name(p.Queues[j.Queue].Parent) == "drf") {
+			p.TouchJob(j)
 		}
 	}
 }

@@ -131,12 +131,10 @@ func (t *tree) fill(p *sched.Plan) {
 // begin brings the tree up to date for a decision.
 func (t *tree) begin(p *sched.Plan) {
 	t.view = p.View
-	if t.Total != p.Capacity {
+	anew := t.Total != p.Capacity
+	if anew {
 		t.Total = p.Capacity
-		t.siblings.forget()
-		for j := range p.Jobs() {
-			p.TouchJob(j)
-		}
+		t.siblings.forget() // minimum shares and guarantees may be parts of the capacity
 	}
 	if s := &t.siblings; s.changes != p.QueueChanges {
 		s.forget()
@@ -148,6 +146,9 @@ func (t *tree) begin(p *sched.Plan) {
 		if t.byQueue = nil; t.orders.differ {
 			t.byQueue = t.nearnessOf
 		}
+	}
+	if anew {
+		t.orders.touch(p)
 	}
 	t.followAll(p)
 }

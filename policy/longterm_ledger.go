@@ -563,7 +563,11 @@ func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
 	v, leaf := p.View, p.Queues[at.Stage.Job.Queue]
 	var before []int64
 	for q := leaf; q.ID != 0; q = v.Queues[q.Parent] {
-		before = append(before, l.of(v, q).Held)
+		held := int64(0)
+		if l.counts(q) {
+			held = l.of(v, q).Held
+		}
+		before = append(before, held)
 	}
 	l.touch(v, leaf)
 	long := l.assumed(v, at.Stage.Job)
@@ -572,10 +576,13 @@ func (l *ledger) launched(p *sched.Plan, at *sched.Attempt) {
 	}
 	c := charge{Queue: leaf.ID, Until: v.Now + long, Parts: before}
 	for i, q := 0, leaf; q.ID != 0; i, q = i+1, v.Queues[q.Parent] {
+		if !l.counts(q) {
+			continue // before[i] is 0: a user is not charged where users do not count
+		}
 		a := l.of(v, q)
 		more := l.terms.counted(float64(a.Held), float64(a.Share)) - l.terms.counted(float64(before[i]),
 			float64(a.Share))
-		c.Parts[i] = int64(math.Round(max(0, more) / weightOf(q))) // 0 for a user where users do not count
+		c.Parts[i] = int64(math.Round(max(0, more) / weightOf(q)))
 	}
 	if l.Young == nil {
 		l.Young = map[sched.AttemptID]charge{}

@@ -257,6 +257,29 @@ func TestLongtermRestartKeepsEarnings(t *testing.T) {
 	}
 }
 
+// Where users are not told apart they have no accounts: there are those of the root and of the queue only.
+func TestLongtermUsersWithoutAccounts(t *testing.T) {
+	for spec, want := range map[string]int{"longterm": 2, "longterm:users=on": 52} {
+		p, _, err := Parse(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := sched.New(sched.Config{Policy: p})
+		events := []sched.Event{slotNode(1, 50)}
+		for id := range sched.JobID(50) {
+			e := secondsJob(id+1, 1)
+			e.Body.(*sched.JobSpec).User = fmt.Sprint("u", id)
+			events = append(events, e)
+		}
+		if n := len(launchesOf(c.Step(0, events))); n != 50 {
+			t.Fatalf("%s: tasks of %d jobs start, want of 50", spec, n)
+		}
+		if got := len(p.(*longterm).Ledger.Accounts); got != want {
+			t.Errorf("%s: %d accounts, want %d", spec, got, want)
+		}
+	}
+}
+
 // Users come and go: one who is away earns nothing, and the rates of a level are the sum of those of the users who are
 // there, whichever rows they get.
 func TestLongtermUsersComeAndGo(t *testing.T) {

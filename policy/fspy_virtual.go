@@ -216,9 +216,9 @@ func (f *fspyCluster) observe(p *sched.Plan, a *sched.Attempt) {
 	switch {
 	case !f.isUber(j):
 	case st.Kind != sched.Master:
-		f.Small[smallKind(st)].add(p.Now - a.Start)
+		f.Small[smallKind(st)].add(p.Ran(a, p.Now))
 	default:
-		f.ran(j, p.Now-a.Start)
+		f.ran(j, p.Ran(a, p.Now))
 	}
 	if asked := f.Asked.Of(st); f.byTasks(m) && st.Done > 0 && st.Done >= 2**asked {
 		*asked = st.Done

@@ -105,8 +105,9 @@ func (l *late) speculate(p *sched.Plan) {
 
 // stragglers finds the tasks that are estimated to end last, and counts their second attempts.
 //
-// A task's rate is its progress over the time it has run. Where an engine reports no progress, a task is taken to go at
-// the mean rate of the finished ones of its stage, until it has run longer than they: then it is taken to be half done.
+// A task's rate is its progress over the time it has run, without the time for which it was suspended. Where an engine
+// reports no progress, a task is taken to go at the mean rate of the finished ones of its stage, until it has run
+// longer than they: then it is taken to be half done.
 type stragglers struct {
 	ticker
 	Second []sched.AttemptID // second attempts that run
@@ -202,23 +203,23 @@ func slots(p *sched.Plan) int64 {
 	return int64(p.Queues[0].Running())
 }
 
-// isQuiet reports whether no attempt of st has run for minRun yet, and notes when the oldest one will have. Attempts
-// that start later reach minRun later.
+// isQuiet reports whether no attempt of st has run for minRun yet, and notes when the first one may have. Attempts that
+// start later reach minRun later, and so does one that is suspended.
 func (l *stragglers) isQuiet(p *sched.Plan, st *sched.Stage) bool {
 	first := p.Now
 	for a := range p.Attempts(st) {
-		first = min(first, a.Start)
+		first = min(first, p.Now-p.Ran(a, p.Now))
 	}
 	*l.quiet.Of(st) = first + l.minRun
 	return first+l.minRun > p.Now
 }
 
-// look adds the slow tasks of a stage to the candidates.
+// look adds the slow tasks of a stage to the candidates. Suspended attempts make no progress, and are passed over.
 func (l *stragglers) look(p *sched.Plan, st *sched.Stage) {
 	e := p.Estimate(st, 0)
 	l.rates = l.rates[:0]
 	for a := range p.Attempts(st) {
-		if rate, _, ok := progressRate(p, a, e); ok {
+		if rate, _, ok := progressRate(p, a, e); ok && a.State != sched.Suspended {
 			l.rates = append(l.rates, rate)
 		}
 	}
@@ -228,7 +229,7 @@ func (l *stragglers) look(p *sched.Plan, st *sched.Stage) {
 		threshold = percentileWith(l.rates, 1/mean, int(st.Done), l.slowTask)
 	}
 	for a := range p.Attempts(st) {
-		if a.State != sched.Running || p.Now-a.Start < l.minRun || p.Twins(a) > 1 {
+		if a.State != sched.Running || p.Ran(a, p.Now) < l.minRun || p.Twins(a) > 1 {
 			continue
 		}
 		if rate, left, ok := progressRate(p, a, e); ok && rate < threshold {
@@ -240,7 +241,7 @@ func (l *stragglers) look(p *sched.Plan, st *sched.Stage) {
 // progressRate returns the rate of progress of attempt a in tasks a second, and how many seconds are left of it at that
 // rate. ok is false if neither the attempt's progress nor the mean time e of its stage's tasks is known.
 func progressRate(p *sched.Plan, a *sched.Attempt, e sched.Estimate) (rate, left float64, ok bool) {
-	ran := (p.Now - a.Start).Seconds()
+	ran := p.Ran(a, p.Now).Seconds()
 	mean := e.Mean.Seconds()
 	switch {
 	case ran <= 0:

@@ -221,7 +221,7 @@ func taskSeconds(v *sched.View, st *sched.Stage) (float64, bool) {
 func elapsed(v *sched.View, st *sched.Stage, mean float64) (sum float64) {
 	for a := range v.Attempts(st) {
 		if a.State == sched.Running {
-			sum += min(mean, (v.Now - a.Start).Seconds())
+			sum += min(mean, v.Ran(a, v.Now).Seconds())
 		}
 	}
 	return sum

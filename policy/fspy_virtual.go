@@ -147,7 +147,7 @@ func (f *fspyCluster) change(p *sched.Plan) {
 // happen updates the virtual cluster and the queues by an event.
 func (f *fspyCluster) happen(p *sched.Plan, e *sched.Event) {
 	switch e.Kind {
-	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.ResizeAsked:
+	case sched.AttemptDone, sched.AttemptSuspended, sched.AttemptResized, sched.ResizeAsked, sched.AttemptFound:
 		if a := p.Attempt(e.Attempt); a != nil {
 			f.count(p, a.Stage.Job)
 			if e.Kind == sched.AttemptDone && e.Outcome == sched.OK {

@@ -256,7 +256,8 @@ func (h *hardware) notice(p *sched.Plan) {
 				h.Next = p.Now
 			}
 			h.Dirty = true
-		case sched.NodeJoined, sched.NodeReported, sched.NodeLost, sched.JobEnded, sched.AsksChanged, sched.TaskUndone:
+		case sched.NodeJoined, sched.NodeReported, sched.NodeLost, sched.JobEnded, sched.AsksChanged, sched.TaskUndone,
+			sched.AttemptFound:
 			h.Dirty = h.Dirty || e.Kind != sched.NodeReported || e.Body != nil
 		}
 	}

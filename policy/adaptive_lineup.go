@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"container/heap"
 	"fmt"
 	"math"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/priority"
 	"github.com/sojourn-sched/sojourn/internal/theory/goals"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -28,11 +28,12 @@ type lineup struct {
 
 	waits   sched.Index // stages that wait, in a group for each shape: it tells what has changed, and what has room
 	members sched.Per[int32]
-	rows    []goalRow  // by member, from 1
-	free    []int32    // members
-	lanes   []goalLane // by ShapeID.Row of their stages
-	used    []int32    // lanes that have had a stage
-	due     goalQueue
+	rows    []goalRow                // by member, from 1
+	free    []int32                  // members
+	lanes   []goalLane               // by ShapeID.Row of their stages
+	used    []int32                  // lanes that have had a stage
+	due     priority.Indexed[dueKey] // by member: stages whose goals are to come
+	dueAt   []int32                  // places in due
 	total   sched.Resources
 	late    sched.Resources // what stages past their goal hold
 	view    *sched.View
@@ -59,33 +60,16 @@ type goalRow struct {
 // A goalLane is the stages whose tasks have one shape.
 type goalLane struct{ planned, late sched.Tournament }
 
-// A goalQueue is a heap of stages by the goals that they had when they were added.
-type goalQueue []goalEntry
-
-// A goalEntry is a stage in a goalQueue. It is out of date if the stage has another goal by now.
-type goalEntry struct {
-	goal   sched.Time
-	id     sched.StageID
-	member int32
+// A dueKey is the place of a stage among those whose goals are to come.
+type dueKey struct {
+	goal sched.Time
+	id   sched.StageID
 }
 
-// Len implements heap.Interface.
-func (q goalQueue) Len() int { return len(q) }
-
-// Less implements heap.Interface.
-func (q goalQueue) Less(i, j int) bool { return q[i].goal < q[j].goal }
-
-// Swap implements heap.Interface.
-func (q goalQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push implements heap.Interface.
-func (q *goalQueue) Push(x any) { *q = append(*q, x.(goalEntry)) }
-
-// Pop implements heap.Interface.
-func (q *goalQueue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
+// Before compares goals, and for equal ones which stage was submitted first.
+func (a dueKey) Before(b dueKey) bool {
+	return a.goal < b.goal || a.goal == b.goal &&
+		(a.id.Job < b.id.Job || a.id.Job == b.id.Job && a.id.Index < b.id.Index)
 }
 
 // init sets the lineup up. It must not be copied after that.
@@ -94,7 +78,7 @@ func (l *lineup) init(a Args) {
 	l.needWaves, l.background = a.Choice("need") == "waves", a.Choice("no-goal") == "background"
 	l.fewest = a.Choice("shortage") == "fewest"
 	l.probe, l.lateCap = int32(a.Int("probe-slots")), a.Number("late-cap")
-	l.rows = make([]goalRow, 1)
+	l.rows, l.dueAt = make([]goalRow, 1), make([]int32, 1)
 	l.waits.Group = func(st *sched.Stage) int { return int(st.Shape.Row()) }
 	l.waits.Key = func(v *sched.View, st *sched.Stage, _ sched.Time) (sched.Key, bool) {
 		if st.Kind == sched.Master {
@@ -134,11 +118,10 @@ func (l *lineup) begin(p *sched.Plan) {
 		}
 	}
 	l.waits.Sync(p)
-	for len(l.due) > 0 && l.due[0].goal <= p.Now {
-		e := heap.Pop(&l.due).(goalEntry)
-		if r := &l.rows[e.member]; r.id == e.id && r.facts.goal == e.goal && !r.late && !r.last {
-			l.enter(p.View, e.member)
-		}
+	for len(l.due) > 0 && l.due[0].Key.goal <= p.Now {
+		m := l.due[0].ID
+		l.due.Remove(l.dueAt, m)
+		l.enter(p.View, m)
 	}
 }
 
@@ -183,7 +166,7 @@ func (l *lineup) update(v *sched.View, st *sched.Stage) {
 		if n := len(l.free); n > 0 {
 			*m, l.free = l.free[n-1], l.free[:n-1]
 		} else {
-			l.rows = append(l.rows, goalRow{})
+			l.rows, l.dueAt = append(l.rows, goalRow{}), append(l.dueAt, 0)
 			*m = int32(len(l.rows) - 1)
 		}
 		starts := l.rows[*m].runs.starts
@@ -199,14 +182,21 @@ func (l *lineup) update(v *sched.View, st *sched.Stage) {
 		r.lane = st.Shape.Row()
 		l.open(r.lane)
 	}
-	was, wasLast := r.facts.goal, r.last
 	r.facts, r.slots, r.last = l.facts(v, st), float64(slotsFor(v, st)), starves(st)
 	if len(r.runs.starts) != int(st.Running) {
 		r.runs.set(v, st)
 	}
 	l.enter(v, *m)
-	if (r.facts.goal != was || wasLast) && r.facts.goal != sched.Never && !r.late {
-		heap.Push(&l.due, goalEntry{r.facts.goal, r.id, *m})
+	l.expect(v, *m)
+}
+
+// expect puts a member among those whose goals are to come, or takes it out.
+func (l *lineup) expect(v *sched.View, member int32) {
+	switch r := &l.rows[member]; {
+	case r.facts.goal > v.Now && r.facts.goal != sched.Never && !r.last:
+		l.due.Put(l.dueAt, priority.Entry[dueKey]{Key: dueKey{r.facts.goal, r.id}, ID: member})
+	case l.dueAt[member] != 0:
+		l.due.Remove(l.dueAt, member)
 	}
 }
 
@@ -258,6 +248,9 @@ func (l *lineup) forget(st *sched.Stage) {
 		return
 	}
 	l.leave(*m)
+	if l.dueAt[*m] != 0 {
+		l.due.Remove(l.dueAt, *m)
+	}
 	r := &l.rows[*m]
 	l.late = l.late.Sub(r.held)
 	*r = goalRow{runs: runs{starts: r.runs.starts[:0]}}

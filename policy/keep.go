@@ -9,10 +9,16 @@ import (
 // A keeper keeps nodes free for big tasks (Hadoop's reserved containers). Without it smaller tasks take every hole that
 // opens, and a big task waits until enough of them end on one node at the same time.
 type keeper struct {
-	Kept []bar // the nodes that are kept, and for which stages
+	Kept []keptNode
 
 	on          bool // nodes are kept; else smaller tasks overtake big ones
 	mastersOnly bool // nodes are kept for masters only
+}
+
+// A keptNode is a node that is kept for a stage.
+type keptNode struct {
+	Stage sched.StageID
+	Node  sched.NodeID
 }
 
 // Values of the parameter big: for which tasks nodes are kept.
@@ -72,16 +78,16 @@ func (k *keeper) fill(p *sched.Plan, t *tree) {
 // any.
 func (k *keeper) settle(p *sched.Plan) (freed bool) {
 	kept := k.Kept[:0]
-	for _, b := range k.Kept {
-		n, st := p.Node(b.Node), p.Stage(b.Stage)
+	for _, x := range k.Kept {
+		n, st := p.Node(x.Node), p.Stage(x.Stage)
 		switch {
-		case n.Reserved != b.Stage:
+		case n.Reserved != x.Stage:
 			freed = true // the stage has started its task there
 		case st == nil || st.Pending == 0 || n.Open && st.Spec.PerTask.FitsIn(n.Free()) && p.First(st) == nil:
 			p.Reserve(nil, n) // no task of the stage waits any more, or the stage avoids this node
 			freed = true
 		default:
-			kept = append(kept, b)
+			kept = append(kept, x)
 		}
 	}
 	k.Kept = kept
@@ -101,7 +107,7 @@ func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 		return // keeping the node would not help: the stage avoids it
 	}
 	if p.Reserve(st, n) {
-		k.Kept = append(k.Kept, bar{st.ID, n.ID})
+		k.Kept = append(k.Kept, keptNode{st.ID, n.ID})
 	}
 }
 
@@ -110,15 +116,15 @@ func isLeaving(q *sched.Queue) sched.Resources { return q.Leaving }
 
 // only gives up the nodes that are kept for stages other than st; nil: all nodes.
 func (k *keeper) only(p *sched.Plan, st *sched.Stage) {
-	k.Kept = slices.DeleteFunc(k.Kept, func(b bar) bool {
-		return (st == nil || b.Stage != st.ID) && p.Reserve(nil, p.Node(b.Node))
+	k.Kept = slices.DeleteFunc(k.Kept, func(x keptNode) bool {
+		return (st == nil || x.Stage != st.ID) && p.Reserve(nil, p.Node(x.Node))
 	})
 }
 
 // keeps reports whether a node is kept for st.
 func (k *keeper) keeps(st *sched.Stage) bool {
-	for _, b := range k.Kept {
-		if b.Stage == st.ID {
+	for _, x := range k.Kept {
+		if x.Stage == st.ID {
 			return true
 		}
 	}

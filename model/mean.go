@@ -120,7 +120,7 @@ func sizeOf(e sched.Estimator, j *sched.Job) (w sched.Work, known bool) {
 	known = true
 	for _, st := range j.Stages {
 		t := e.Estimate(st, 0)
-		known = known && st.Total >= 0 && (t.Mean > 0 || t.Samples > 0)
+		known = known && st.Total >= 0 && t.Known()
 		w.Add(st.Spec.PerTask.Times(int64(max(0, st.Total))), t.Mean)
 	}
 	return w, known

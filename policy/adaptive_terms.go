@@ -29,36 +29,22 @@ func newGoalTerms(a Args) goalTerms {
 
 // A guess is the estimator's last answer on the length of a stage's tasks.
 type guess struct {
-	Mean  sched.Time
-	Asked int32 // how many tasks had finished when the estimator was asked
-	Known bool
+	Mean sched.Time
+	answer
 }
 
 // learn asks the estimator about new stages, and about stages whose number of finished tasks has doubled.
 func (g *goalTerms) learn(p *sched.Plan) {
+	last := func(st *sched.Stage) answer { return g.Guesses.Of(st).answer }
 	for i := range p.Events {
-		switch e := &p.Events[i]; e.Kind {
-		case sched.AttemptDone:
-			a := p.Attempt(e.Attempt)
-			if a != nil && a.Stage.Done > 0 && a.Stage.Done >= 2*g.Guesses.Of(a.Stage).Asked {
-				g.ask(p, a.Stage)
-			}
-		case sched.JobSubmitted, sched.AsksChanged:
-			if j := p.Job(e.Job); j != nil {
-				for _, st := range j.Stages {
-					if !g.Guesses.Of(st).Known {
-						g.ask(p, st)
-					}
-				}
-			}
-		}
+		askOn(p, &p.Events[i], last, g.ask)
 	}
 }
 
 // ask asks the estimator about a stage.
 func (g *goalTerms) ask(p *sched.Plan, st *sched.Stage) {
 	e := p.Estimate(st, 0)
-	now := guess{e.Mean, st.Done, e.Mean > 0 || e.Samples > 0}
+	now := guess{e.Mean, answer{st.Done, e.Known()}}
 	was := g.Guesses.Of(st)
 	if now.Mean != was.Mean || now.Known != was.Known {
 		p.TouchJob(st.Job)

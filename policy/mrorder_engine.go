@@ -214,7 +214,7 @@ func (s *side) average() float64 {
 // taskSeconds returns what the estimator says a task of st takes, in seconds, and whether it knows.
 func taskSeconds(v *sched.View, st *sched.Stage) (float64, bool) {
 	e := v.Estimate(st, 0)
-	return e.Mean.Seconds(), e.Mean > 0 || e.Samples > 0
+	return e.Mean.Seconds(), e.Known()
 }
 
 // elapsed returns for how many seconds the running attempts of st have run together. Each counts for at most mean.

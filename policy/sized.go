@@ -37,8 +37,34 @@ type sizes struct {
 type unit struct {
 	Seconds float64    // of the whole cluster
 	Time    sched.Time // of the task
-	Asked   int32      // finished tasks when the estimator was asked last
-	Known   bool
+	answer
+}
+
+// An answer is what is remembered of the estimator's last answer on a stage, to know when to ask again.
+type answer struct {
+	Asked int32 // finished tasks at that time
+	Known bool  // it told the time of a task
+}
+
+// askOn calls ask for the stages on which the estimator is to be asked because of event e: the stage whose finished
+// tasks have doubled since the last answer, and the stages of unknown task times of a job that is new or has asked for
+// other tasks.
+func askOn(p *sched.Plan, e *sched.Event, last func(*sched.Stage) answer, ask func(*sched.Plan, *sched.Stage)) {
+	switch e.Kind {
+	case sched.AttemptDone:
+		a := p.Attempt(e.Attempt)
+		if a != nil && a.Stage.Done > 0 && a.Stage.Done >= 2*last(a.Stage).Asked {
+			ask(p, a.Stage)
+		}
+	case sched.JobSubmitted, sched.AsksChanged:
+		if j := p.Job(e.Job); j != nil {
+			for _, st := range j.Stages {
+				if !last(st).Known {
+					ask(p, st)
+				}
+			}
+		}
+	}
 }
 
 // The classes of an order by size, in that order.
@@ -57,30 +83,17 @@ func (s *sizes) learn(p *sched.Plan) {
 	if s.Of.ratio = 0; s.Of.outdated(p) {
 		s.Of.change(p, s)
 	}
+	last := func(st *sched.Stage) answer { return s.Units.Of(st).answer }
 	for i := range p.Events {
-		switch e := &p.Events[i]; e.Kind {
-		case sched.AttemptDone:
-			a := p.Attempt(e.Attempt)
-			if a == nil {
-				continue
-			}
-			if u := s.Units.Of(a.Stage); a.Stage.Done > 0 && a.Stage.Done >= 2*u.Asked {
-				s.ask(p, a.Stage)
-			}
-		case sched.JobSubmitted, sched.AsksChanged:
-			if j := p.Job(e.Job); j != nil {
+		e := &p.Events[i]
+		askOn(p, e, last, s.ask)
+		if e.Kind != sched.JobEnded || e.Outcome != sched.OK {
+			continue
+		}
+		if probe := p.Job(e.Job); probe != nil && probe.Spec.Probes != 0 {
+			if j := p.Job(probe.Spec.Probes); j != nil && !j.Ended {
 				for _, st := range j.Stages {
-					if u := s.Units.Of(st); !u.Known {
-						s.ask(p, st)
-					}
-				}
-			}
-		case sched.JobEnded:
-			if probe := p.Job(e.Job); probe != nil && probe.Spec.Probes != 0 && e.Outcome == sched.OK {
-				if j := p.Job(probe.Spec.Probes); j != nil && !j.Ended {
-					for _, st := range j.Stages {
-						s.ask(p, st)
-					}
+					s.ask(p, st)
 				}
 			}
 		}
@@ -93,8 +106,7 @@ func (s *sizes) ask(p *sched.Plan, st *sched.Stage) {
 	u := unit{
 		taskSize(st, e.Mean, of),
 		e.Mean,
-		st.Done,
-		(e.Mean > 0 || e.Samples > 0) && of != (sched.Resources{}),
+		answer{st.Done, e.Known() && of != (sched.Resources{})},
 	}
 	was := s.Units.Of(st)
 	if u.Seconds != was.Seconds || u.Known != was.Known {

@@ -212,6 +212,9 @@ type Estimate struct {
 	Samples int
 }
 
+// Known reports whether e says anything: it is from finished attempts, or it is a guess above zero.
+func (e Estimate) Known() bool { return e.Mean > 0 || e.Samples > 0 }
+
 // A Recorder is called with the events and the actions of each Step. The slices are lent. Events with Derived set
 // follow from the others.
 type Recorder interface {

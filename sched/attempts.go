@@ -30,14 +30,15 @@ func (c *cluster) start(st *Stage, n *Node, holds ShapeID, pending int32) *Attem
 }
 
 // found books an attempt that runs already on node n, whether there is room for it or not, and returns its ID; 0: the
-// node is lost, there is no such stage, or all its tasks run or are done.
+// node is lost, there is no such stage, or none of its tasks may be started: each runs, is done, or is not started
+// again after it failed or was given back.
 func (c *cluster) found(j *Job, n *Node, f *Found) AttemptID {
 	if n.Lost || f.Stage < 0 || int(f.Stage) >= len(j.Stages) {
 		return 0
 	}
 	st, task := j.Stages[f.Stage], int32(0)
 	if st.Total >= 0 {
-		if st.Running+st.Suspended+st.Done >= st.Total {
+		if st.tasks.startable(st) == 0 {
 			return 0
 		}
 		task = st.tasks.take(c, st, n)

@@ -45,3 +45,69 @@ func TestAttemptFound(t *testing.T) {
 		t.Errorf("%d masters run and %d wait, the job holds %v: want the second attempt", m.Running, m.Pending, j.Used)
 	}
 }
+
+// An attempt that is found is of a task that may be started. A task that failed or was given back for good is none, and
+// a task that runs twice is one task.
+func TestAttemptFoundNeedsATask(t *testing.T) {
+	two := func(p *Plan) {
+		if st := p.Job(1).Stages[0]; p.Now == 0 {
+			n := p.Node(1)
+			p.Launch(st, n)
+			for a := range p.Attempts(st) {
+				p.Speculate(a, n, 0)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name        string
+		tasks, most int32 // of the stage: Tasks and MaxAttempts
+		decide      policyFunc
+		end         []Outcome // of the attempts that were launched, in order
+		want        int32     // the task that is found; zero: none
+	}{
+		{"failed, not to run again", 1, 0, nil, []Outcome{Failed}, 0},
+		{"failed, to run again", 1, 2, nil, []Outcome{Failed}, 1},
+		{"given back", 2, 2, nil, []Outcome{Released, OK}, 0},
+		{"runs twice", 2, 2, two, nil, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.decide == nil {
+				c.decide = func(p *Plan) {
+					if p.Now == 0 {
+						p.LaunchMany(p.Job(1).Stages[0], c.tasks)
+					}
+				}
+			}
+			core := New(Config{Policy: c.decide, Can: CanNameTasks})
+			spec := &JobSpec{Stages: []StageSpec{
+				{Kind: Map, PerTask: slots(1, 0), Tasks: c.tasks, MaxAttempts: c.most},
+				{Kind: Reduce, PerTask: slots(0, 1), Tasks: 1, After: []Dep{{0, 1}}}, // it reads the output of the maps
+			}}
+			var ends []Event
+			for i, a := range core.Step(0, []Event{
+				{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slots(2, 0)}},
+				{Kind: JobSubmitted, Job: 1, Body: spec},
+			}) {
+				if i < len(c.end) {
+					ends = append(ends, Event{Kind: AttemptDone, Attempt: a.Attempt, Outcome: c.end[i]})
+				}
+			}
+			core.Step(sec, ends)
+			core.Step(2*sec, []Event{{Kind: AttemptFound, Job: 1, Node: 1, Body: &Found{}}})
+			id := core.Events[0].Attempt
+			if c.want == 0 {
+				if id != 0 {
+					t.Fatalf("found task %d, want none", core.Attempt(id).Task)
+				}
+				return
+			}
+			if a := core.Attempt(id); id == 0 || a.Task != c.want {
+				t.Fatalf("found attempt %v, want one of task %d", a, c.want)
+			}
+			core.Step(3*sec, []Event{{Kind: AttemptDone, Attempt: id}})
+			if st := core.Job(1).Stages[0]; st.Done != 1 || st.tasks.ran[c.want-1] != 1 {
+				t.Errorf("%d tasks are done, outputs on %v", st.Done, st.tasks.ran)
+			}
+		})
+	}
+}

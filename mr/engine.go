@@ -284,8 +284,6 @@ func (e *engine) dispatcher(ctx context.Context) sched.Dispatcher {
 		Resume: func(id sched.AttemptID) {
 			if l := e.attempts[id]; l != nil {
 				l.alive = time.Now()
-				l.resizing = false // the core forgets that it asked an attempt for less which it suspends then
-				l.hold(e.core.Amount(e.core.Attempt(id).Holds))
 				l.Attempt.Resume()
 			}
 		},

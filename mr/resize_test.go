@@ -302,7 +302,7 @@ func TestResizeWhenGivenUp(t *testing.T) {
 	}{
 		{"given up", []moment{shrink}, true, 7 * time.Second, 40},
 		{"not given up", []moment{shrink}, false, 12 * time.Second, 40},
-		{"suspended before", []moment{shrink, suspend, resume}, true, 12 * time.Second, 60},
+		{"suspended before", []moment{shrink, suspend, resume}, true, 7 * time.Second, 40},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -231,7 +231,8 @@ func (st *Stage) isNeeded() bool {
 	return false
 }
 
-// suspended ends the running of attempt a, which keeps only its memory from now on.
+// suspended ends the running of attempt a, which keeps only its memory from now on. If it was resized to less, and the
+// engine has not said yet that it has less, it keeps the memory that it had until the engine says so.
 func (c *cluster) suspended(a *Attempt) {
 	c.ledger.stay(a)
 	st := a.Stage
@@ -242,13 +243,13 @@ func (c *cluster) suspended(a *Attempt) {
 	st.Suspended++
 	st.Job.Running--
 	c.ledger.climb(st, booking{count: Count{Running: -1, Away: -a.away()}})
-	a.State, a.parked, a.wants = Suspended, true, a.Holds
+	a.State, a.parked = Suspended, true
 	c.rebook(a, c.ledger.memoryOf(c.ledger.shapes.at(a.Holds).amount))
 	c.ledger.demand(st, c.ledger.missing(a), 1)
 }
 
-// resizeAsked books what attempt a holds now because its application asked for that. A suspended attempt holds the
-// memory of it, and needs the rest to run again.
+// resizeAsked books what attempt a holds now: the amount that its application asked for, or to which it was resized. A
+// suspended attempt holds the memory of it, and needs the rest to run again.
 func resizeAsked(c *cluster, a *Attempt, amount Resources) {
 	l, to := &c.ledger, c.ledger.shapes.intern(amount)
 	holds := to

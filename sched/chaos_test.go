@@ -170,7 +170,7 @@ func (g *rig) wakeOrStep(r *rand.Rand) bool {
 	}
 	for _, n := range g.core.Nodes {
 		for a := range g.core.AttemptsOn(n) {
-			if a.State == Running && a.wants != a.Holds {
+			if g.core.state.ledger.shrinks(a) && r.IntN(2) == 0 { // also once it is being suspended, or is suspended
 				g.at(g.core.Now, Event{Kind: AttemptResized, Attempt: a.ID})
 			}
 			if r.IntN(50) == 0 { // in whatever state it is

@@ -129,8 +129,8 @@ func (c *cluster) apply(e *Event) {
 			c.suspended(a)
 		}
 	case AttemptResized:
-		if a := c.view.Attempt(e.Attempt); a != nil && a.Resizing() {
-			c.rebook(a, a.wants)
+		if a := c.view.Attempt(e.Attempt); a != nil && c.ledger.shrinks(a) {
+			resizeAsked(c, a, c.view.Amount(a.wants))
 		}
 	case ResizeAsked:
 		if a := c.view.Attempt(e.Attempt); a != nil && a.State != gone && (a.parked || a.wants == a.Holds) {

@@ -7,7 +7,7 @@ type Dispatcher struct {
 	Launch  func(*Action)                     // start attempt Attempt, of task Task or of the engine's choice; lent
 	Kill    func(id AttemptID, grace Time)    // warn the attempt, end it after grace, then report AttemptDone
 	Suspend func(id AttemptID)                // stop the attempt, then report AttemptSuspended
-	Resume  func(id AttemptID)                // let the attempt run again
+	Resume  func(id AttemptID)                // let the attempt run again, with what it was last resized to
 	Resize  func(id AttemptID, shape ShapeID) // change what the attempt holds, then report AttemptResized
 	Probe   func(job JobID)                   // submit a job that is a probe of this one
 	Wake    func(at Time)                     // call Step at an instant; it replaces the one before; zero: none

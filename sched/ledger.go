@@ -203,9 +203,23 @@ func (l *ledger) memoryOf(amount Resources) ShapeID {
 	return l.shapes.intern(Resources{Memory: amount[Memory]})
 }
 
-// missing returns what the suspended attempt a needs to run again.
+// missing returns what the suspended attempt a needs beside what it holds to run again.
 func (l *ledger) missing(a *Attempt) *shape {
-	return l.shapes.at(l.shapes.intern(l.shapes.at(a.wants).amount.Sub(l.shapes.at(a.Holds).amount)))
+	lacks := l.shapes.at(a.wants).amount.Sub(l.shapes.at(a.Holds).amount)
+	lacks[Memory] = max(0, lacks[Memory]) // it may hold more, while it shrinks
+	return l.shapes.at(l.shapes.intern(lacks))
+}
+
+// shrinks reports whether attempt a was resized to less, and the engine has still to say that it has less. Of a
+// suspended attempt that is less memory. An attempt that was asked to end gives back all that it holds.
+func (l *ledger) shrinks(a *Attempt) bool {
+	switch a.State {
+	case Running, Suspending:
+		return a.wants != a.Holds
+	case Suspended:
+		return l.shapes.at(a.wants).amount[Memory] != l.shapes.at(a.Holds).amount[Memory]
+	}
+	return false
 }
 
 // away returns how many running attempts of st hold another shape than the stage's. O(attempts of st).

@@ -212,7 +212,8 @@ func (c *cluster) evict(a *Attempt, grace Time) {
 }
 
 // Suspend asks the engine to stop attempt a, which then keeps only its memory. The rest of its room is free when the
-// engine has reported that it stopped. Suspend needs CanSuspend.
+// engine has reported that it stopped. If a is Resizing, it still gives up the memory that it was asked to give up.
+// Suspend needs CanSuspend.
 func (p *Plan) Suspend(a *Attempt) bool {
 	if p.Can&CanSuspend == 0 {
 		return false
@@ -226,7 +227,9 @@ func (p *Plan) Suspend(a *Attempt) bool {
 	return true
 }
 
-// Resume lets the suspended attempt a run again, and reports whether its node has room for it. It needs CanSuspend.
+// Resume lets the suspended attempt a run again, and reports whether its node has room for it. If a was Resizing when
+// it was suspended, it runs again with what it was resized to, and is Resizing while it holds more memory than that.
+// Resume needs CanSuspend.
 func (p *Plan) Resume(a *Attempt) bool {
 	if p.Can&CanSuspend == 0 {
 		return false
@@ -240,7 +243,7 @@ func (p *Plan) Resume(a *Attempt) bool {
 		return false
 	}
 	c.ledger.demand(st, lacks, -1)
-	c.rebook(a, a.wants)
+	c.rebook(a, c.ledger.shapes.intern(p.Amount(a.Holds).Add(lacks.amount)))
 	st.attempts.paused -= p.Ran(a, p.Now)
 	a.State, a.parked = Running, false
 	c.attempts.resume(a, p.Now)

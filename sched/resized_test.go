@@ -101,3 +101,59 @@ func TestResizeAskedByLeaving(t *testing.T) {
 		})
 	}
 }
+
+// An attempt that was resized to less and is suspended before it has less: what it was asked to give up is free when
+// the engine says so, whether it says that before it says that the attempt is suspended, after that, or after the
+// attempt runs again. The attempt runs again with what it was resized to.
+func TestSuspendWhileResizing(t *testing.T) {
+	const says, suspended, resume = "says", "suspended", "resume"
+	holds := func(memory, cores int64) Resources { return Resources{Memory: memory, VCores: cores} }
+	for _, c := range []struct {
+		name  string
+		order []string
+		used  []Resources // of the node, after each
+	}{
+		{"before", []string{says, suspended, resume}, []Resources{holds(1, 1), holds(1, 0), holds(1, 1)}},
+		{"suspended", []string{suspended, says, resume}, []Resources{holds(4, 0), holds(1, 0), holds(1, 1)}},
+		{"running", []string{suspended, resume, says}, []Resources{holds(4, 0), holds(4, 1), holds(1, 1)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, Config{Can: CanSuspend | CanResize})
+			r.node(holds(5, 4))
+			stage := StageSpec{Kind: Map, PerTask: holds(4, 4), Tasks: 1, MaxAttempts: 4}
+			r.submit(1, &JobSpec{Stages: []StageSpec{stage}})
+			r.step()
+			core, n := r.core, r.core.Node(1)
+			a := find(t, &core.View, core.Job(1).Stages[0], 1)
+			step := func(decide policyFunc, events ...Event) {
+				t.Helper()
+				core.policy = decide
+				core.Step(core.Now+sec, events)
+				if checkSums(t, core); core.Refused() > 0 {
+					t.Fatal(core.FirstRefusal())
+				}
+			}
+			nothing := func(*Plan) {}
+			step(func(p *Plan) { p.Resize(a, p.Shape(holds(1, 1))); p.Suspend(a) })
+			if n.Used != holds(4, 4) || n.Leaving != holds(0, 4) {
+				t.Errorf("asked: used %v, leaving %v", n.Used, n.Leaving)
+			}
+			for i, what := range c.order {
+				switch what {
+				case says:
+					step(nothing, Event{Kind: AttemptResized, Attempt: a.ID})
+				case suspended:
+					step(nothing, Event{Kind: AttemptSuspended, Attempt: a.ID})
+				case resume:
+					step(func(p *Plan) { p.Resume(a) })
+				}
+				if n.Used != c.used[i] || core.Queues[0].Demand[Memory] != c.used[i][Memory] {
+					t.Errorf("%s: used %v, demand %v, want %v", what, n.Used, core.Queues[0].Demand, c.used[i])
+				}
+			}
+			if a.State != Running || a.Resizing() || n.Leaving != (Resources{}) {
+				t.Errorf("in the end: %v, resizing %v, leaving %v", a.State, a.Resizing(), n.Leaving)
+			}
+		})
+	}
+}

@@ -158,7 +158,9 @@ func checkSums(t *testing.T, c *Core) {
 				s := queues[q.ID]
 				s.used, s.leaving, s.demand = s.used.Add(amount), s.leaving.Add(left), s.demand.Add(amount)
 				if a.parked {
-					s.demand = s.demand.Add(c.Amount(a.wants)).Sub(amount)
+					more := c.Amount(a.wants).Sub(amount)
+					more[Memory] = max(0, more[Memory]) // it may have memory to give up
+					s.demand = s.demand.Add(more)
 				}
 				if q.ID == 0 {
 					break

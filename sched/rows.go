@@ -163,7 +163,7 @@ type Attempt struct {
 	twin   *Attempt // ring of the attempts of the same task; nil: alone
 }
 
-// Resizing reports whether the attempt was resized to less, and the engine has not said yet that it has less.
+// Resizing reports whether the attempt runs, was resized to less, and the engine has not said yet that it has less.
 func (a *Attempt) Resizing() bool { return a.State == Running && a.wants != a.Holds }
 
 // An attemptList holds the slots of a stage's attempts in order of launch. A gap marks an attempt that has ended, so

@@ -33,7 +33,8 @@ const mostRuns = 10
 //   - Facts may be stale: an attempt that was suspended or resized and killed in one Step says so before or after its
 //     end, or not at all.
 //   - An attempt that is killed ends. One that is suspended says so before it is resumed; it may end instead, as it may
-//     have been through when it was asked. One that is resized to less says so, at its end at the latest.
+//     have been through when it was asked. One that is resized to less says so, at its end at the latest,
+//     also if it is suspended before.
 //   - The core is woken when it asked for it, and not later.
 //   - Progress is from 0 to 1.
 //   - An attempt that comes to hold another amount, because its application asked for that, holds something.
@@ -47,6 +48,11 @@ func Check(t *testing.T, k Kit) {
 		"suspend": func(p *sched.Plan, a *sched.Attempt) { p.Suspend(a) },
 		"resize": func(p *sched.Plan, a *sched.Attempt) {
 			p.Resize(a, p.Shape(half(p.Amount(a.Holds))))
+		},
+		// It gives up what it was asked to give up before it is suspended, or after it is resumed.
+		"resize and suspend": func(p *sched.Plan, a *sched.Attempt) {
+			p.Resize(a, p.Shape(half(p.Amount(a.Holds))))
+			p.Suspend(a)
 		},
 		// The engine says late that the attempt is suspended, or has less: it has ended meanwhile.
 		"suspend and kill": func(p *sched.Plan, a *sched.Attempt) { p.Suspend(a); p.Kill(a, 0) },
@@ -238,7 +244,7 @@ func (w *watch) action(now sched.Time, a *sched.Action) {
 	case sched.Suspend:
 		w.attempts[a.Attempt].suspended = true
 	case sched.Resume:
-		*w.attempts[a.Attempt] = life{}
+		w.attempts[a.Attempt].suspended = false
 	case sched.Resize:
 		w.attempts[a.Attempt].resized = true
 	case sched.Wake:

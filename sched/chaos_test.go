@@ -150,6 +150,13 @@ func watchChaos(t *testing.T, seed uint64, many int32, each func(*rig)) *rig {
 			},
 		)
 	}
+	for i, list := range [...][]*QueueSpec{
+		{{Name: "a", Weight: 2}, {Name: "d"}},
+		{{Name: "b", Queues: []*QueueSpec{{Name: "c", Max: Share{Part: 0.8}}}}},
+		{{Name: "new", Queues: []*QueueSpec{{Name: "one"}, {Name: "two"}}}, {Name: "d"}},
+	} {
+		g.at(Time(10+i*15+r.IntN(9))*sec, Event{Kind: SpecChanged, Body: &Queues{list}})
+	}
 	steps := 0
 	for g.wakeOrStep(r) {
 		each(g)

@@ -61,6 +61,7 @@ func (c *cluster) applyAll(events []Event) {
 		c.apply(&events[i])
 	}
 	c.ledger.settle()
+	c.queues.dropEmptied(c.jobs.ended)
 	if len(c.derived) > 0 {
 		if len(events) == 1 {
 			c.given = append(c.given[:0], events...)

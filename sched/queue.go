@@ -17,7 +17,7 @@ type queueTable struct {
 	cluster *cluster
 	byPath  map[string]QueueID
 	users   map[userOf]QueueID
-	spare   map[QueueID][]QueueID // rows of users that have gone, by parent
+	spare   map[spareOf][]QueueID // rows of queues that have gone, in the order in which they went
 }
 
 // A userOf names a user of a queue.
@@ -26,10 +26,17 @@ type userOf struct {
 	user  string
 }
 
+// spareOf says for which queues spare rows are: those below a parent, so that parents stay before children, and either
+// users or others.
+type spareOf struct {
+	parent QueueID
+	user   bool
+}
+
 func (t *queueTable) init(c *cluster, specs []*QueueSpec) {
 	t.cluster = c
-	t.byPath, t.users, t.spare = map[string]QueueID{}, map[userOf]QueueID{}, map[QueueID][]QueueID{}
-	t.add(&QueueSpec{Name: "root"}, 0)
+	t.byPath, t.users, t.spare = map[string]QueueID{}, map[userOf]QueueID{}, map[spareOf][]QueueID{}
+	t.add(&QueueSpec{Name: "root"}, spareOf{})
 	t.addAll(specs, 0, "")
 }
 
@@ -37,7 +44,7 @@ func (t *queueTable) init(c *cluster, specs []*QueueSpec) {
 func (t *queueTable) addAll(specs []*QueueSpec, parent QueueID, path string) {
 	ids := make([]QueueID, len(specs))
 	for i, s := range specs {
-		ids[i] = t.add(s, parent)
+		ids[i] = t.add(s, spareOf{parent: parent})
 		t.byPath[path+s.Name] = ids[i]
 	}
 	for i, s := range specs {
@@ -45,46 +52,62 @@ func (t *queueTable) addAll(specs []*QueueSpec, parent QueueID, path string) {
 	}
 }
 
-// add adds a queue below parent, and returns its ID. The first one is the root.
-func (t *queueTable) add(spec *QueueSpec, parent QueueID) QueueID {
-	c := t.cluster
-	q := &Queue{ID: QueueID(len(c.view.Queues)), Parent: parent, Spec: spec, since: -1}
-	c.view.Queues = append(c.view.Queues, q)
-	if q.ID != 0 {
-		p := c.view.Queues[parent]
+// add adds a queue below a parent, in the row of one that has gone if there is one, and returns its ID. The first one
+// is the root.
+func (t *queueTable) add(spec *QueueSpec, at spareOf) QueueID {
+	v := t.cluster.view
+	id, uses := QueueID(len(v.Queues)), int64(0)
+	if spare := t.spare[at]; len(spare) > 0 {
+		id = spare[len(spare)-1]
+		t.spare[at] = spare[:len(spare)-1]
+		if uses = v.Queues[id].uses + 1; !at.user {
+			v.QueueChanges++ // the number of rows, by which policies notice a new queue, stays
+		}
+	} else {
+		v.Queues = append(v.Queues, &Queue{})
+	}
+	q := v.Queues[id]
+	*q = Queue{ID: id, Parent: at.parent, User: at.user, Spec: spec, since: -1, uses: uses}
+	if id != 0 {
+		p := v.Queues[at.parent]
 		q.above = p
-		p.Children = append(p.Children, q.ID)
+		p.Children = append(p.Children, id)
 	}
 	t.limit(q)
-	return q.ID
+	return id
 }
 
-// change replaces the configured queues by those of specs. A queue that specs do not name goes when it is empty. Its
-// row is not used again, so that parents stay before children.
+// change replaces the configured queues by those of specs. A queue that specs do not name is retired: it goes when it
+// is empty.
 func (t *queueTable) change(specs []*QueueSpec) {
-	c := t.cluster
+	v := t.cluster.view
 	said := map[QueueID]bool{}
 	t.amend(specs, 0, "", said)
 	paths := slices.Sorted(maps.Keys(t.byPath))
 	slices.Reverse(paths) // those below before those above
+	retired := make([]*Queue, 0, len(paths))
 	for _, path := range paths {
-		id := t.byPath[path]
-		q := c.view.Queues[id]
-		if said[id] {
-			continue
-		}
-		q.Spec = &QueueSpec{Name: q.Spec.Name}
-		if q.Jobs == 0 && len(q.Children) == 0 {
-			t.cut(q)
-			delete(t.byPath, path)
+		q := v.Queues[t.byPath[path]]
+		if q.retired = !said[q.ID]; q.retired {
+			q.Spec = &QueueSpec{Name: q.Spec.Name}
+			retired = append(retired, q)
 		}
 	}
-	c.view.QueueChanges++
+	for _, q := range retired { // it asks which queues above are retired
+		t.dropRetired(q)
+	}
+	t.changed()
+}
+
+// changed brings all up to date that depends on which queues are configured, and on their specs.
+func (t *queueTable) changed() {
+	v := t.cluster.view
+	v.QueueChanges++
 	t.setLimits()
-	for j := range c.view.Jobs() {
+	for j := range v.Jobs() {
 		for _, st := range j.Stages {
 			st.cap = j.leaf.cap
-			c.ledger.log.touch(st)
+			t.cluster.ledger.log.touch(st)
 		}
 	}
 }
@@ -94,7 +117,7 @@ func (t *queueTable) amend(specs []*QueueSpec, parent QueueID, path string, said
 	for _, s := range specs {
 		id, ok := t.byPath[path+s.Name]
 		if !ok {
-			id = t.add(s, parent)
+			id = t.add(s, spareOf{parent: parent})
 			t.byPath[path+s.Name] = id
 		}
 		t.cluster.view.Queues[id].Spec = s
@@ -103,12 +126,59 @@ func (t *queueTable) amend(specs []*QueueSpec, parent QueueID, path string, said
 	}
 }
 
+// dropRetired removes queue q, and then those above it, as far as they are retired and no job and no attempt is in them
+// any more. It does so in the Step in which the last one ends. The users below, whose rows policies still read in that
+// Step, go when the next one begins: then the row of the queue is used again. dropRetired reports whether the tree has
+// changed.
+func (t *queueTable) dropRetired(q *Queue) (changed bool) {
+	v := t.cluster.view
+	for ; q.retired && q.idle() && !t.hasQueues(q); q = q.above {
+		if path := v.Path(q); t.byPath[path] == q.ID {
+			delete(t.byPath, path)
+			t.cut(q)
+			changed = true
+		}
+		if len(q.Children) == 0 {
+			q.retired = false
+			t.keep(q)
+		}
+	}
+	return changed
+}
+
+// dropEmptied removes the retired queues that are empty now that some jobs have ended.
+func (t *queueTable) dropEmptied(ended []*Job) {
+	changed := false
+	for _, j := range ended {
+		changed = t.dropRetired(j.leaf.above) || changed
+	}
+	if changed {
+		t.changed()
+	}
+}
+
+// idle reports whether no job and no attempt is in queue q.
+func (q *Queue) idle() bool {
+	return q.Jobs == 0 && q.Running() == 0 && q.Used == (Resources{}) && q.Demand == (Resources{})
+}
+
+// hasQueues reports whether there are queues below q that are not users'.
+func (t *queueTable) hasQueues(q *Queue) bool {
+	return slices.ContainsFunc(q.Children, func(id QueueID) bool { return !t.cluster.view.Queues[id].User })
+}
+
 // cut removes queue q from the children of its parent.
 func (t *queueTable) cut(q *Queue) {
 	siblings := &t.cluster.view.Queues[q.Parent].Children
 	if i := slices.Index(*siblings, q.ID); i >= 0 {
 		*siblings = slices.Delete(*siblings, i, i+1)
 	}
+}
+
+// keep keeps the row of queue q, which is no more, for another one.
+func (t *queueTable) keep(q *Queue) {
+	at := spareOf{q.Parent, q.User}
+	t.spare[at] = append(t.spare[at], q.ID)
 }
 
 // setLimits computes the minima and maxima of all queues for the present capacity.
@@ -166,7 +236,7 @@ func (t *queueTable) leafOf(spec *JobSpec) *Queue {
 		for name := range strings.SplitSeq(path, ".") {
 			above += name
 			if id, ok = t.byPath[above]; !ok {
-				id = t.add(&QueueSpec{Name: name}, parent)
+				id = t.add(&QueueSpec{Name: name}, spareOf{parent: parent})
 				t.byPath[above] = id
 			}
 			parent = id
@@ -180,42 +250,16 @@ func (t *queueTable) leafOf(spec *JobSpec) *Queue {
 	key := userOf{id, user}
 	leaf, ok := t.users[key]
 	if !ok {
-		leaf = t.addUser(id, user)
+		leaf = t.add(&QueueSpec{Name: user}, spareOf{id, true})
 		t.users[key] = leaf
 	}
 	return t.cluster.view.Queues[leaf]
 }
 
-// addUser adds the queue of a user below parent, in the row of a user that has gone if there is one, and returns its
-// ID.
-func (t *queueTable) addUser(parent QueueID, user string) QueueID {
-	c := t.cluster
-	spare := t.spare[parent]
-	if len(spare) == 0 {
-		id := t.add(&QueueSpec{Name: user}, parent)
-		c.view.Queues[id].User = true
-		return id
-	}
-	id := spare[len(spare)-1]
-	t.spare[parent] = spare[:len(spare)-1]
-	q := c.view.Queues[id]
-	*q = Queue{
-		ID:     id,
-		Parent: parent,
-		above:  c.view.Queues[parent],
-		User:   true,
-		Spec:   &QueueSpec{Name: user},
-		since:  -1,
-		uses:   q.uses + 1,
-	}
-	c.view.Queues[parent].Children = append(c.view.Queues[parent].Children, id)
-	t.limit(q)
-	return id
-}
-
-// dropIdleUser removes q from the tree if it is a user's, and nothing is in it any more.
+// dropIdleUser removes q from the tree if it is a user's, and nothing is in it any more. The queues above it go too if
+// they are retired and empty.
 func (t *queueTable) dropIdleUser(q *Queue) {
-	if !q.User || q.Jobs > 0 || q.Running() > 0 || q.Used != (Resources{}) {
+	if !q.User || !q.idle() {
 		return
 	}
 	key := userOf{q.Parent, q.Spec.Name}
@@ -223,8 +267,11 @@ func (t *queueTable) dropIdleUser(q *Queue) {
 		return // it was taken out already: several of its jobs were forgotten at once
 	}
 	delete(t.users, key)
-	t.spare[q.Parent] = append(t.spare[q.Parent], q.ID)
 	t.cut(q)
+	t.keep(q)
+	if t.dropRetired(q.above) {
+		t.changed()
+	}
 }
 
 // QueueNamed returns the configured queue with a dotted path below the root, and whether there is one.

@@ -132,7 +132,7 @@ func (r *restorer) queues() {
 		q := &Queue{
 			ID: QueueID(i), Parent: from.Parent, User: from.User, Children: from.Children, Jobs: from.Jobs,
 			Used: from.Used, Masters: from.Masters, Leaving: from.Leaving, Demand: from.Demand, Count: from.Count,
-			Spec: &from.Spec, served: from.Served, since: from.Since, uses: from.Uses,
+			Spec: &from.Spec, served: from.Served, since: from.Since, uses: from.Uses, retired: from.Retired,
 		}
 		r.require(i == 0 && q.Parent == 0 || q.Parent >= 0 && int(q.Parent) < i, "a queue comes before the one above")
 		if i > 0 {
@@ -144,16 +144,15 @@ func (r *restorer) queues() {
 			r.require(!two, "two queues have one path")
 			t.byPath[from.Path] = q.ID
 		}
-		if len(from.Spare) > 0 {
-			t.spare[q.ID] = from.Spare
-		}
 	}
 	below := func(q *Queue, id QueueID) bool {
 		return id > 0 && int(id) < len(c.view.Queues) && c.view.Queues[id].Parent == q.ID
 	}
 	for _, q := range c.view.Queues {
-		for _, id := range t.spare[q.ID] {
-			r.require(below(q, id), "a queue of a user who has gone is not below its queue")
+		for _, id := range r.s.Queues[q.ID].Spare {
+			r.require(below(q, id), "a queue that has gone is not below its queue")
+			at := spareOf{q.ID, c.view.Queues[id].User}
+			t.spare[at] = append(t.spare[at], id)
 		}
 		for _, id := range q.Children {
 			r.require(below(q, id), "a queue is not below its queue")

@@ -147,7 +147,7 @@ func editsOfCluster() []edit {
 		},
 	} {
 		list = append(list,
-			edit{name + " is spare", "a queue of a user who has gone is not below its queue", func(s *State) bool {
+			edit{name + " is spare", "a queue that has gone is not below its queue", func(s *State) bool {
 				s.Queues[0].Spare = []QueueID{id(s)}
 				return true
 			}},

@@ -60,7 +60,9 @@ type Queue struct {
 	served Work    // up to since
 	since  Time    // not after that of the queue above; -1: nothing has been used yet
 	cap    QueueID // the nearest of itself and those above with a maximum; 0: none
-	uses   int64   // how many users had this row before
+	uses   int64   // how many queues had this row before
+	// retired says that the queue is not configured any more, and goes when it is empty.
+	retired bool
 }
 
 // Weight returns the queue's weight among its siblings.

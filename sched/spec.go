@@ -124,8 +124,9 @@ type QueueSpec struct {
 	Queues []*QueueSpec
 }
 
-// Queues are all queues below the root from now on (SpecChanged). A queue that is missing in the list is removed when
-// it is empty, and has no shares until then.
+// Queues are all queues below the root from now on (SpecChanged). A queue that is missing in the list has no shares of
+// its own any more, and is removed in the Step in which the last job of it ends. A queue that is made for a job later
+// stays until the next list.
 type Queues struct{ List []*QueueSpec }
 
 // A Share is an entitlement: amounts, or a part of the parent's. The zero Share means that nothing is configured.

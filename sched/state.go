@@ -47,10 +47,11 @@ type SavedQueue struct {
 	Spec     QueueSpec // without the queues below it
 	Path     string    // of a configured queue; "": it is a user's, or was taken away
 	Parent   QueueID
-	Uses     int64 // users that had this row before
+	Uses     int64 // queues that had this row before
 	User     bool
+	Retired  bool // not configured any more: it goes when it is empty
 	Children []QueueID
-	Spare    []QueueID // rows below it of users that have gone, in the order in which they went
+	Spare    []QueueID // rows below it of users that have gone, in the order in which they went, then of other queues
 	Jobs     int32
 	Used     Resources
 	Masters  Resources
@@ -204,9 +205,10 @@ func (s *State) saveQueues(t *queueTable) {
 		spec := *q.Spec
 		spec.Queues = nil
 		s.Queues = append(s.Queues, SavedQueue{
-			Spec: spec, Path: paths[q.ID], Parent: q.Parent, Uses: q.uses, User: q.User,
-			Children: copied(q.Children), Spare: copied(t.spare[q.ID]), Jobs: q.Jobs, Used: q.Used,
-			Masters: q.Masters, Leaving: q.Leaving, Demand: q.Demand, Count: q.Count, Served: q.served, Since: q.since,
+			Spec: spec, Path: paths[q.ID], Parent: q.Parent, Uses: q.uses, User: q.User, Retired: q.retired,
+			Spare:    slices.Concat(t.spare[spareOf{q.ID, true}], t.spare[spareOf{q.ID, false}]),
+			Children: copied(q.Children), Jobs: q.Jobs, Used: q.Used, Masters: q.Masters, Leaving: q.Leaving,
+			Demand: q.Demand, Count: q.Count, Served: q.served, Since: q.since,
 		})
 	}
 }

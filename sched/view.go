@@ -14,7 +14,7 @@ type View struct {
 	Nodes        []*Node   // Nodes[id-1]
 	Classes      []*Class  // Classes[id-1]
 	Queues       []*Queue  // Queues[id]; parents before children
-	QueueChanges int       // how often the configured queues have changed
+	QueueChanges int       // how often the configured queues have changed, or one that is not configured any more went
 	Events       []Event   // what happened at this instant, each seen in exactly one Step
 	Offers       []NodeID  // nodes that in this Step joined, reported, got room or lost a reservation
 

@@ -45,6 +45,13 @@ func savedNode(c *coder, n *sched.SavedNode) {
 	numbers(c, &n.Slots)
 }
 
+// The kinds of queues in a snapshot: a byte each.
+const (
+	configuredQueue = iota
+	userQueue
+	retiredQueue
+)
+
 func savedQueue(c *coder, q *sched.SavedQueue) {
 	spec := &q.Spec
 	c.queue(&spec)
@@ -54,7 +61,15 @@ func savedQueue(c *coder, q *sched.SavedQueue) {
 	c.string(&q.Path)
 	number(c, &q.Parent)
 	number(c, &q.Uses)
-	q.User = c.present(q.User)
+	kind := byte(configuredQueue)
+	switch {
+	case q.User:
+		kind = userQueue
+	case q.Retired:
+		kind = retiredQueue
+	}
+	kind = c.byte(kind)
+	q.User, q.Retired = kind == userQueue, kind == retiredQueue
 	numbers(c, &q.Children)
 	numbers(c, &q.Spare)
 	number(c, &q.Jobs)

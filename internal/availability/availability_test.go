@@ -192,6 +192,58 @@ func TestMeter(t *testing.T) {
 	}
 }
 
+// The programs that a session starts are its own, also those that begin and end between two looks, or run over one: each
+// counts once.
+func TestMeterCountsOwnPrograms(t *testing.T) {
+	type looks []map[string]string // processes at each look
+	stat := func(session, self, waited int) string {
+		return fmt.Sprintf("7 (a) S 1 7 %d 0 -1 0 0 0 0 0 %d 0 %d 0 0", session, self, waited)
+	}
+	for _, c := range []struct {
+		name   string
+		looks  looks
+		busy   []int      // ticks of all processors at each look, of 1000 more each
+		others [3]float64 // the part that others used before each look
+	}{
+		{"short programs", looks{
+			{"7": stat(5, 0, 0)}, {"7": stat(5, 0, 500)}, {"7": stat(5, 0, 1000)},
+		}, []int{0, 500, 1000}, [3]float64{0, 0, 0}},
+		{"over a look", looks{
+			{"7": stat(5, 10, 100)}, {"7": stat(5, 20, 100), "8": stat(5, 300, 40)}, {"7": stat(5, 30, 640)},
+		}, []int{0, 350, 560}, [3]float64{0, 0, 0}}, // 8 ran 400 and its children 140 in the end
+		{"below each other", looks{
+			{"7": stat(5, 0, 0)},
+			{"7": stat(5, 0, 0), "8": stat(5, 100, 0), "9": stat(5, 200, 0)},
+			{"7": stat(5, 0, 600)},
+		}, []int{0, 300, 600}, [3]float64{0, 0, 0}}, // 8 waited for 9, and 7 for 8
+		{"not waited for", looks{
+			{"7": stat(5, 0, 0)}, {"7": stat(5, 0, 0), "8": stat(5, 400, 0)}, {"7": stat(5, 100, 0)},
+		}, []int{0, 400, 500}, [3]float64{0, 0, 0}}, // what 7 ran is not taken off
+		{"others beside", looks{
+			{"7": stat(5, 0, 0), "8": stat(6, 0, 0)},
+			{"7": stat(5, 0, 200), "8": stat(6, 0, 500)},
+			{"7": stat(5, 0, 400)},
+		}, []int{0, 600, 1200}, [3]float64{0, 0.4, 0.4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want, m := 0.0, (*Meter)(nil)
+			for i, processes := range c.looks {
+				dir := t.TempDir()
+				write(t, dir, fmt.Sprintf("cpu %d 0 0 %d 0 0 0 0\n", c.busy[i], 1000*i-c.busy[i]+1000), processes)
+				if m == nil {
+					m = &Meter{self: 7}
+				}
+				if m.proc = dir; m.Look() != nil {
+					t.Fatal("cannot be read")
+				}
+				if want += (c.others[i] - want) / 2; m.part < want-1e-9 || m.part > want+1e-9 {
+					t.Errorf("look %d: others use %v, want %v", i, m.part, want)
+				}
+			}
+		})
+	}
+}
+
 // Each second the machine is measured. In the first and the second one other programs use both processors, then nothing
 // runs, and at last there is nothing to read. Of the 4 cores 2, 1 and 2.5 are left, where
 // the newest second counts a half, which is 3. Memory stays.

@@ -21,9 +21,15 @@ type Meter struct {
 	self  int    // process ID of this program
 	busy  uint64 // ticks of all processors, since the machine started
 	all   uint64
-	own   map[int]uint64 // ticks by process of the session
-	part  float64        // of the processors that others used, smoothed
+	own   map[int]ran // by process of the session
+	part  float64     // of the processors that others used, smoothed
 	begun bool
+}
+
+// A ran is what a process ran, in ticks.
+type ran struct {
+	self   uint64
+	waited uint64 // what its children that have ended, and were waited for, ran, and theirs
 }
 
 // NewMeter returns a meter of this machine. An error says why it cannot be measured.
@@ -49,24 +55,34 @@ func (m *Meter) Look() error {
 	if err != nil {
 		return err
 	}
-	used := uint64(0)
-	for id, ticks := range own { // the order does not matter to a sum
-		if before, known := m.own[id]; known && ticks > before {
-			used += ticks - before
-		} else if !known {
-			used += ticks
-		}
-	}
 	if m.begun && all > m.all {
-		others := (float64(busy-m.busy) - float64(used)) / float64(all-m.all)
+		others := (float64(busy-m.busy) - used(m.own, own)) / float64(all-m.all)
 		m.part += (max(0, min(1, others)) - m.part) / 2
 	}
 	m.busy, m.all, m.own, m.begun = busy, all, own, true
 	return nil
 }
 
-// session returns the ticks of the processes of this program's session, by process.
-func (m *Meter) session() (map[int]uint64, error) {
+// used returns how many ticks the processes of a session ran between two looks at them. Those that have ended count
+// too, also if they began after the first look: a parent that waited for them has their ticks, and what they had at the
+// first look is taken off. The ticks of a process whose parent did not wait for it are lost.
+func used(before, now map[int]ran) float64 {
+	self, ended := 0.0, 0.0
+	for id, r := range now { // the order does not matter to a sum
+		b := before[id]
+		self += max(0, float64(r.self)-float64(b.self))
+		ended += max(0, float64(r.waited)-float64(b.waited))
+	}
+	for id, b := range before {
+		if _, lives := now[id]; !lives {
+			ended -= float64(b.self) + float64(b.waited)
+		}
+	}
+	return self + max(0, ended)
+}
+
+// session returns what the processes of this program's session ran, by process.
+func (m *Meter) session() (map[int]ran, error) {
 	text, err := os.ReadFile(filepath.Join(m.proc, strconv.Itoa(m.self), "stat"))
 	if err != nil {
 		return nil, err
@@ -79,7 +95,7 @@ func (m *Meter) session() (map[int]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := map[int]uint64{}
+	own := map[int]ran{}
 	for _, e := range entries {
 		id, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -89,8 +105,8 @@ func (m *Meter) session() (map[int]uint64, error) {
 		if err != nil {
 			continue // it has ended meanwhile
 		}
-		if of, ticks, err := process(text); err == nil && of == session {
-			own[id] = ticks
+		if of, r, err := process(text); err == nil && of == session {
+			own[id] = r
 		}
 	}
 	return own, nil
@@ -116,28 +132,32 @@ func processors(text []byte) (busy, all uint64, err error) {
 	return busy, all, nil
 }
 
-// process reads /proc/PID/stat: the session of a process and the ticks that it ran (proc(5), fields 6, 14 and 15). The
-// name of the program, in brackets, may hold any byte.
-func process(text []byte) (session int, ticks uint64, err error) {
+// process reads /proc/PID/stat: the session of a process and what it ran (proc(5), fields 6 and 14 to 17). The name of
+// the program, in brackets, may hold any byte.
+func process(text []byte) (session int, r ran, err error) {
 	i := bytes.LastIndexByte(text, ')')
 	if i < 0 {
-		return 0, 0, errors.New("stat of a process: there is no name in brackets")
+		return 0, ran{}, errors.New("stat of a process: there is no name in brackets")
 	}
 	words := bytes.Fields(text[i+1:]) // from field 3 on
-	if len(words) < 13 {
-		return 0, 0, errors.New("stat of a process: fields are missing")
+	if len(words) < 15 {
+		return 0, ran{}, errors.New("stat of a process: fields are missing")
 	}
 	if session, err = strconv.Atoi(string(words[3])); err != nil {
-		return 0, 0, fmt.Errorf("stat of a process: session %q is no number", words[3])
+		return 0, ran{}, fmt.Errorf("stat of a process: session %q is no number", words[3])
 	}
-	for _, w := range words[11:13] {
+	for i, w := range words[11:15] {
 		n, err := strconv.ParseUint(string(w), 10, 62)
 		if err != nil {
-			return 0, 0, fmt.Errorf("stat of a process: %q is no number of ticks", w)
+			return 0, ran{}, fmt.Errorf("stat of a process: %q is no number of ticks", w)
 		}
-		ticks += n
+		if i < 2 {
+			r.self += n
+		} else {
+			r.waited += n
+		}
 	}
-	return session, ticks, nil
+	return session, r, nil
 }
 
 // lookEvery is how often a machine is measured.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -10,6 +11,10 @@ import (
 // samplesKept is how many task times History keeps of a kind: enough for a mean, few enough that a changed job shows
 // soon.
 const samplesKept = 50
+
+// kindsKept bounds the kinds of tasks that History learns. It forgets them in generations: when tasks of half as many
+// kinds have ended, it forgets all others. What it has loaded comes on top until then.
+const kindsKept = 10_000
 
 var historyCard = Card{
 	About: "the last tasks of the same stage of jobs with the same user and name",
@@ -23,7 +28,9 @@ func newHistory(Args) sched.Estimator { return &History{Past: map[string][]PastT
 // times are used instead. Classes of nodes are known by their names, because their numbers are those of one run.
 type History struct {
 	Past map[string][]PastTask // by Likeness, oldest first, the last 50
-	Own  Mean
+	// Recent has the kinds whose tasks have ended since History last forgot some; empty while Past is small.
+	Recent map[string]bool `json:",omitempty"`
+	Own    Mean
 
 	view *sched.View // names the classes of nodes; nil: none are told apart
 }
@@ -76,6 +83,22 @@ func (h *History) Observe(a *sched.Attempt, took sched.Time, c *sched.Counters) 
 		list = append(list[:0], list[len(list)-samplesKept:]...)
 	}
 	h.Past[key] = list
+	h.use(key)
+}
+
+// use notes that a task of a kind that Past has now has ended, and bounds the kinds in Past.
+func (h *History) use(key string) {
+	if len(h.Past) < kindsKept/2 {
+		return
+	}
+	if h.Recent == nil {
+		h.Recent = map[string]bool{}
+	}
+	if h.Recent[key] = true; len(h.Recent) < kindsKept/2 {
+		return
+	}
+	maps.DeleteFunc(h.Past, func(key string, _ []PastTask) bool { return !h.Recent[key] })
+	h.Recent = nil
 }
 
 // Estimate returns the mean of the stage's own finished tasks on a class of nodes (zero: on any). Before the first one

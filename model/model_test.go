@@ -145,6 +145,59 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// launchFirst starts whatever waits on the first node with room.
+type launchFirst struct{}
+
+func (launchFirst) Decide(p *sched.Plan) {
+	for j := range p.Jobs() {
+		p.LaunchMany(j.Stages[0], 1)
+	}
+}
+
+// Names of jobs that never repeat do not make a history grow for ever: it forgets kinds whose tasks
+// have all ended long ago, and keeps those whose tasks end again and again, also when it is read from JSON meanwhile.
+func TestHistoryForgets(t *testing.T) {
+	h := &History{}
+	core := sched.New(sched.Config{Estimator: h, Policy: launchFirst{}})
+	core.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1,
+		Body: &sched.NodeSpec{Capacity: sched.Resources{sched.MapSlots: 1}}}})
+	key := func(name string) string { return (&sched.JobSpec{Name: name}).Likeness(sched.Map) }
+	name := func(i int) string { // digits do not tell kinds apart
+		return string([]rune{rune('a' + i%26), rune('a' + i/26%26), rune('a' + i/26/26)})
+	}
+	for i := range 2 * kindsKept {
+		spec := &sched.JobSpec{Name: name(i), Stages: []sched.StageSpec{
+			{Kind: sched.Map, Tasks: 1, PerTask: sched.Resources{sched.MapSlots: 1}}}}
+		if i%1000 == 0 {
+			spec.Name = "daily report"
+		}
+		at := sched.Time(i) * sec
+		submit := sched.Event{Kind: sched.JobSubmitted, Job: sched.JobID(i + 1), Body: spec}
+		for _, a := range core.Step(at, []sched.Event{submit}) {
+			core.Step(at, []sched.Event{{Kind: sched.AttemptDone, Attempt: a.Attempt}})
+			break
+		}
+		if h.Past[key(spec.Name)] == nil || len(h.Past) > kindsKept {
+			t.Fatalf("after job %d it knows %d kinds, of %s %v", i+1, len(h.Past), spec.Name, h.Past[key(spec.Name)])
+		}
+		if i == kindsKept*3/4 {
+			text, err := json.Marshal(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			*h = History{}
+			if err := json.Unmarshal(text, h); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	last := 2*kindsKept - 1
+	if h.Past[key(name(1))] != nil || len(h.Past[key("daily report")]) != 20 || h.Past[key(name(last))] == nil {
+		t.Errorf("it knows %d kinds; of the first %v, of one that repeats %v", len(h.Past), h.Past[key(name(1))],
+			h.Past[key("daily report")])
+	}
+}
+
 // A history tells classes of nodes apart by their names, also when they have other numbers in the next run.
 func TestHistoryByClass(t *testing.T) {
 	run := func(h *History, classes ...string) *sched.View {

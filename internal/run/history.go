@@ -1,6 +1,8 @@
 package run
 
 import (
+	"cmp"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,12 +70,17 @@ func (l *learner) news() map[string]any {
 // mostEntry is how many bytes an entry of a history has at most; 50 task times take about 600.
 const mostEntry = 1 << 20
 
+// mostEntries is how many entries a history has at most of one estimator. When it has more, those that changed longest
+// ago go, until nine of ten are left. So a history does not grow for ever where names of jobs do not repeat.
+const mostEntries = 10_000
+
 // A history is a file in which an estimator's knowledge outlives runs. A run that uses the file locks it. Each kind of
 // estimator has a bucket of its own, so that one file serves all of them.
 type history struct {
 	path    string
 	db      *bolt.DB
 	bucket  []byte
+	entries int // in the bucket
 	of      *learner
 	unsaved map[string]any // news that could not be written yet
 	stop    func()         // ends keepSaving; nil: it does not run
@@ -130,7 +137,8 @@ func openHistory(path, bucket string, of *learner) (*history, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
 	}
-	return &history{path: path, db: db, bucket: []byte(bucket), of: of, unsaved: map[string]any{}}, nil
+	return &history{path: path, db: db, bucket: []byte(bucket), entries: len(entries), of: of,
+		unsaved: map[string]any{}}, nil
 }
 
 // save writes what was learned since the last save: all of it, or nothing when save fails or is cut short.
@@ -139,11 +147,17 @@ func (h *history) save() error {
 	if len(h.unsaved) == 0 {
 		return nil
 	}
+	entries := 0
 	err := h.db.Update(func(tx *bolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(h.bucket)
 		if err != nil {
 			return err
 		}
+		turns, err := tx.CreateBucketIfNotExists(slices.Concat(h.bucket, []byte(turnsOf)))
+		if err != nil {
+			return err
+		}
+		entries = h.entries
 		for _, key := range slices.Sorted(maps.Keys(h.unsaved)) {
 			if len(key) > bolt.MaxKeySize {
 				continue // no user gives such a name twice
@@ -152,16 +166,58 @@ func (h *history) save() error {
 			if err != nil {
 				return err
 			}
+			if string(value) == "null" {
+				continue // the estimator has forgotten it since
+			}
+			if b.Get([]byte(key)) == nil {
+				entries++
+			}
 			if err := b.Put([]byte(key), value); err != nil {
 				return err
 			}
+			turn, err := turns.NextSequence()
+			if err != nil {
+				return err
+			}
+			if err := turns.Put([]byte(key), binary.BigEndian.AppendUint64(nil, turn)); err != nil {
+				return err
+			}
 		}
-		return nil
+		if entries > mostEntries {
+			entries, err = thin(b, turns)
+		}
+		return err
 	})
 	if err == nil {
+		h.entries = entries
 		clear(h.unsaved)
 	}
 	return err
+}
+
+// turnsOf is what a bucket's name and this make the name of the bucket that has the turn of each entry: a number that
+// is the larger the later the entry changed. Entries of a file without turns changed before all others.
+const turnsOf = ", turns"
+
+// thin deletes the entries that changed longest ago until nine tenths of mostEntries are left, and returns their number.
+func thin(b, turns *bolt.Bucket) (left int, err error) {
+	type entry struct{ turn, key string }
+	var all []entry
+	err = b.ForEach(func(key, _ []byte) error {
+		all = append(all, entry{string(turns.Get(key)), string(key)})
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	slices.SortFunc(all, func(x, y entry) int { return cmp.Or(cmp.Compare(x.turn, y.turn), cmp.Compare(x.key, y.key)) })
+	left = min(len(all), mostEntries*9/10)
+	for _, e := range all[:len(all)-left] {
+		if err := errors.Join(b.Delete([]byte(e.key)), turns.Delete([]byte(e.key))); err != nil {
+			return 0, err
+		}
+	}
+	return left, nil
 }
 
 // saveEvery is the interval of saving while jobs run: what is learned in it is lost when the program is killed.

@@ -185,6 +185,66 @@ func TestLargeEntry(t *testing.T) {
 	}
 }
 
+// A history keeps so many entries at most. Those of a file from before, which does not say when they changed, go first,
+// then those that changed longest ago.
+func TestHistoryIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	_, card, err := model.All.Parse("history", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket([]byte(card.Keeps))
+		for i := 0; i < mostEntries+5 && err == nil; i++ {
+			err = b.Put(fmt.Appendf(nil, "old %05d", i), []byte("[7]"))
+		}
+		return err
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	past := []model.PastTask{{Took: time.Second}}
+	kept := func(known int, unsaved ...string) map[string][]model.PastTask {
+		t.Helper()
+		l, file, _ := learning(t, "history", path)
+		if n := len(l.Estimator.(*model.History).Past); n != known {
+			t.Errorf("%d entries are read, want %d", n, known)
+		}
+		for _, key := range unsaved {
+			file.unsaved[key] = past
+		}
+		if err := file.close(); err != nil {
+			t.Fatal(err)
+		}
+		now, err := PastTasks(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return now
+	}
+	const left = mostEntries * 9 / 10
+	now := kept(mostEntries+5, "old 00003", "first")
+	if len(now) != left || now["old 00003"] == nil || now["first"] == nil || now["old 00004"] != nil {
+		t.Errorf("%d entries are left: %v", len(now), now["old 00003"])
+	}
+	var more []string
+	for i := range mostEntries - left {
+		more = append(more, fmt.Sprintf("more %05d", i))
+	}
+	if now = kept(left, more...); len(now) != mostEntries {
+		t.Errorf("%d entries are left, want all", len(now))
+	}
+	now = kept(mostEntries, "last")
+	if len(now) != left || now["old 00003"] == nil || now["last"] == nil || now[more[0]] == nil ||
+		now[fmt.Sprintf("old %05d", mostEntries+4)] == nil {
+		t.Errorf("%d entries are left, want %d and the latest", len(now), left)
+	}
+}
+
 // A file that is no history is said to be none, whatever its length, and stays as it is; only of a history that is open
 // is it said that another run uses it.
 func TestNoHistory(t *testing.T) {

@@ -84,7 +84,6 @@ type StageSpec struct {
 	After       []Dep // all must hold before a task may start
 	Asked       bool  // no task may start before the job's master has asked for it (AsksChanged)
 	MaxAttempts int32 // failures of one task that fail the job; zero: the core does not start failed tasks again
-	Gang        int32 // how many tasks must run together to be of use; zero or one: each is of use alone
 	InputBytes  int64
 	Prior       Time     // the time of a task, as the user or past runs say; zero: not known
 	Places      []NodeID // nodes with the input of task t: Places[(t-1)·Copies : t·Copies]; zero entries name none

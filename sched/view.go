@@ -223,28 +223,6 @@ func (v *View) NextTask(st *Stage, n *Node) int32 {
 	return st.tasks.peek(v.cluster, st, n)
 }
 
-// Waiting yields the tasks of st that wait, also while the stage may not start yet: first the tasks that must run
-// again, last first, then the tasks never started, in order. It yields nothing where the engine chooses tasks. O(tasks
-// of st).
-func (v *View) Waiting(st *Stage) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		t, left := &st.tasks, st.waiting
-		for i := len(t.again) - 1; i >= 0 && left > 0; i-- {
-			if left--; !yield(t.again[i]) {
-				return
-			}
-		}
-		for task := t.next + 1; task <= st.Total && left > 0; task++ {
-			if t.isTaken(task) {
-				continue
-			}
-			if left--; !yield(task) {
-				return
-			}
-		}
-	}
-}
-
 // A Where says for which nodes FirstWhere looks, among those that Fits would yield for the shape.
 type Where struct {
 	Shape ShapeID          // what the task would hold; zero: its stage's shape

@@ -348,7 +348,8 @@ func (c *coder) stageSpec(s *sched.StageSpec) {
 		c.float(&d.Part)
 	})
 	number(c, &s.MaxAttempts)
-	number(c, &s.Gang)
+	reserved := int32(0) // a size of gangs, which nothing set
+	number(c, &reserved)
 	number(c, &s.InputBytes)
 	number(c, &s.Prior)
 	c.places(&s.Places)

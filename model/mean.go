@@ -94,7 +94,8 @@ func (m *Moments) Estimate() sched.Estimate {
 	return e
 }
 
-// seconds converts a number of seconds.
+// seconds converts a number of seconds to the nearest nanosecond, so that rounding does not make estimates smaller.
+// Policies drop parts of a nanosecond (policy/card.go).
 func seconds(s float64) sched.Time { return sched.Time(math.Round(s * 1e9)) }
 
 // Observe learns from an attempt that succeeded after it ran for the time took.

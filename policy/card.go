@@ -151,5 +151,6 @@ func (a Args) get(name string) value {
 	return v
 }
 
-// seconds converts a number of seconds.
+// seconds converts a number of seconds. It drops parts of a nanosecond, so that a policy's instants are not later than
+// computed. Estimators round (model/mean.go).
 func seconds(s float64) sched.Time { return sched.Time(s * 1e9) }

@@ -126,7 +126,7 @@ func BenchmarkIndexHeap(b *testing.B) {
 		keys[i], slots[i] = r.Float64(), r.Int32()
 	}
 	for _, n := range []int{100, 10_000, 1_000_000} {
-		x := &Index{heaps: make([]stageHeap, 1), where: make([]place, n)}
+		x := &Index{heaps: make([]stageHeap, 1), where: make([]spot, n)}
 		h := &plainHeap{where: make([]int, n)}
 		for i := range n {
 			e := entry{value: keys[i%draws], id: int64(i), slot: int32(i)}

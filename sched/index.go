@@ -58,12 +58,12 @@ type Index struct {
 	which   map[heapID]int32 // index of heaps + 1
 	live    []int32          // heaps that are not empty
 	byGroup [][]int32        // the same by group
-	where   []place          // by stage slot
+	where   []spot           // by stage slot
 	aside   []int32          // slots
 }
 
-// A place is where a stage is in an Index.
-type place struct {
+// A spot is where a stage is in an Index.
+type spot struct {
 	heap  int32 // index of heaps + 1; 0: nowhere
 	pos   int32
 	queue int64 // of its job when it got there
@@ -83,7 +83,7 @@ type heapID struct {
 type stageHeap struct {
 	id      heapID
 	entries []entry  // 4-ary heap
-	at      [2]int32 // places in live and in its group's list, while it is not empty
+	at      [2]int32 // indices in live and in its group's list, while it is not empty
 }
 
 // An entry is a Key with its stage. Its fields are ordered so that two entries share a cache line.
@@ -143,7 +143,7 @@ func (x *Index) rebuild() {
 		x.byGroup[group] = x.byGroup[group][:0]
 	}
 	if n := len(c.stages.rows); len(x.where) < n {
-		x.where = make([]place, n)
+		x.where = make([]spot, n)
 	}
 	clear(x.where)
 	x.aside = x.aside[:0]
@@ -165,7 +165,7 @@ func (x *Index) follow() {
 func (x *Index) catchUp(c *cluster) {
 	rows := c.stages.rows
 	if n := len(rows); len(x.where) < n {
-		x.where = append(x.where, make([]place, n-len(x.where))...)
+		x.where = append(x.where, make([]spot, n-len(x.where))...)
 	}
 	for _, slot := range c.ledger.log.slots[x.seen-c.ledger.log.base:] {
 		x.update(rows[slot])
@@ -277,8 +277,8 @@ func (x *Index) shut(i int32) {
 	x.byGroup[h.id.group] = group[:len(group)-1]
 }
 
-// remove takes the stage at place w out of its heap. O(log n).
-func (x *Index) remove(w *place) {
+// remove takes the stage at spot w out of its heap. O(log n).
+func (x *Index) remove(w *spot) {
 	x.changes++
 	i, pos := w.heap, w.pos
 	h := &x.heaps[i-1]
@@ -452,11 +452,11 @@ func (x *Index) Head(group int) *Stage {
 func (x *Index) All(group int) iter.Seq[*Stage] {
 	return func(yield func(*Stage) bool) {
 		x.follow()
-		var next []place // a binary heap of entries whose parents were yielded
-		before := func(a, b place) bool {
+		var next []spot // a binary heap of entries whose parents were yielded
+		before := func(a, b spot) bool {
 			return x.heaps[a.heap-1].entries[a.pos].before(&x.heaps[b.heap-1].entries[b.pos])
 		}
-		push := func(w place) {
+		push := func(w spot) {
 			next = append(next, w)
 			for i := len(next) - 1; i > 0 && before(next[i], next[(i-1)/2]); i = (i - 1) / 2 {
 				next[i], next[(i-1)/2] = next[(i-1)/2], next[i]
@@ -464,7 +464,7 @@ func (x *Index) All(group int) iter.Seq[*Stage] {
 		}
 		for _, i := range x.heapsOf(group) {
 			if len(x.heaps[i-1].entries) > 0 {
-				push(place{heap: i})
+				push(spot{heap: i})
 			}
 		}
 		changes := x.changes
@@ -488,7 +488,7 @@ func (x *Index) All(group int) iter.Seq[*Stage] {
 			}
 			h := &x.heaps[w.heap-1]
 			for k := w.pos*4 + 1; k <= w.pos*4+4 && int(k) < len(h.entries); k++ {
-				push(place{heap: w.heap, pos: k})
+				push(spot{heap: w.heap, pos: k})
 			}
 			if !yield(x.stage(&h.entries[w.pos])) {
 				return

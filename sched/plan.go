@@ -363,8 +363,9 @@ func (p *Plan) Touch(st *Stage) { p.cluster.ledger.log.touch(st) }
 // TouchJob is Touch for all stages of job j.
 func (p *Plan) TouchJob(j *Job) { p.cluster.ledger.log.touchJob(j) }
 
-// Wake asks for a Step at an instant after Now, with or without events. The core keeps only the earliest instant, so a
-// policy asks again in every Decide. While no job is unfinished the core keeps none.
+// Wake asks for a Step at an instant after Now, with or without events. The core keeps the earliest instant that it was
+// asked for, in this Step or before, until it has passed, and forgets all later ones. So a policy that waits for an
+// instant asks again in every Decide. While no job is unfinished the core keeps none.
 func (p *Plan) Wake(at Time) {
 	if at > p.Now && (p.out.wake == 0 || at < p.out.wake) {
 		p.out.wake = at

@@ -348,10 +348,10 @@ func (r *restorer) lists() {
 		c.jobs.ended = append(c.jobs.ended, c.jobs.rows[slot])
 	}
 	for _, st := range c.stages.rows {
-		for place, slot := range st.attempts.slots {
+		for i, slot := range st.attempts.slots {
 			a := r.attemptAt(slot)
 			r.require(a.Stage == st, "a stage has an attempt of another")
-			a.place = int32(place)
+			a.index = int32(i)
 			b := a.twin
 			for n := len(st.attempts.slots); b != nil && b != a; b = b.twin {
 				n--

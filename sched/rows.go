@@ -160,7 +160,7 @@ type Attempt struct {
 
 	parked bool     // suspended: holds its memory only
 	moot   bool     // its task is done without it, or its job has ended
-	place  int32    // in its stage's list
+	index  int32    // in its stage's list
 	wants  ShapeID  // what it holds once resized, or resumed
 	twin   *Attempt // ring of the attempts of the same task; nil: alone
 }

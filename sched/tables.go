@@ -159,7 +159,7 @@ func (t *attemptTable) find(id AttemptID) *Attempt {
 
 // add puts an attempt at the end of the list.
 func (l *attemptList) add(a *Attempt) {
-	a.place = int32(len(l.slots))
+	a.index = int32(len(l.slots))
 	l.slots = append(l.slots, a.ID.Row())
 }
 
@@ -168,14 +168,14 @@ const leastGaps = 32
 
 // remove takes attempt a out. It closes the gaps when they are most of the list: O(1) amortised.
 func (l *attemptList) remove(a *Attempt, t *attemptTable) {
-	l.slots[a.place] = -1
+	l.slots[a.index] = -1
 	if l.gaps++; l.gaps < leastGaps || 2*l.gaps < len(l.slots) {
 		return
 	}
 	kept := l.slots[:0]
 	for _, slot := range l.slots {
 		if slot >= 0 {
-			t.at(slot).place = int32(len(kept))
+			t.at(slot).index = int32(len(kept))
 			kept = append(kept, slot)
 		}
 	}

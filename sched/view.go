@@ -232,8 +232,9 @@ type Where struct {
 	Ok    func(*Node) bool // only nodes for which this is true; nil: all
 }
 
-// FirstWhere returns the first node that Fits would yield and that where allows; nil: none. It costs the places of the
-// pending tasks of st, or the nodes with room, whichever are fewer.
+// FirstWhere returns the first node that Fits would yield and that where allows; nil: none. It costs a look at each
+// node with room up to that one. At level NodeLocal it costs the places of the pending tasks of st instead where these
+// are fewer, but not while a task of st must run again.
 func (v *View) FirstWhere(st *Stage, where Where) *Node {
 	if where.Shape == 0 {
 		where.Shape = st.Shape

@@ -192,8 +192,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// The programs that a session starts are its own, also those that begin and end between two looks, or run over one: each
-// counts once.
+// The programs that a session starts are its own, also those that begin and end between two looks, or run over one:
+// each counts once.
 func TestMeterCountsOwnPrograms(t *testing.T) {
 	type looks []map[string]string // processes at each look
 	stat := func(session, self, waited int) string {

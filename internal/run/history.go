@@ -199,7 +199,8 @@ func (h *history) save() error {
 // is the larger the later the entry changed. Entries of a file without turns changed before all others.
 const turnsOf = ", turns"
 
-// thin deletes the entries that changed longest ago until nine tenths of mostEntries are left, and returns their number.
+// thin deletes the entries that changed longest ago until nine tenths of mostEntries are left, and returns how many are
+// left.
 func thin(b, turns *bolt.Bucket) (left int, err error) {
 	type entry struct{ turn, key string }
 	var all []entry

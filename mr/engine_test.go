@@ -321,9 +321,9 @@ func TestServeLostOutputOfKilled(t *testing.T) {
 	})
 }
 
-// A reduce can find the output of a map lost before the engine hears that the map has ended. The map runs again then, too.
-// The first reduce finds the output lost, and the map is made again. The second reduce reads that output as soon as it
-// is there, and finds it lost: the engine hears this before it hears of the map.
+// A reduce can find the output of a map lost before the engine hears that the map has ended. The map runs again then,
+// too. The first reduce finds the output lost, and the map is made again. The second reduce reads that output as soon
+// as it is there, and finds it lost: the engine hears this before it hears of the map.
 func TestServeLostOutputOfEnding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made, told := make(chan struct{}), make(chan struct{})
@@ -353,7 +353,8 @@ func TestServeLostOutputOfEnding(t *testing.T) {
 			Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}},
 		}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
 		if err != nil || results[0].Outcome != sched.OK || maps.Load() != 3 || reduces.Load() != 4 {
-			t.Errorf("%v, %v: %d runs of the map, %d of reduces, want 3 and 4", results, err, maps.Load(), reduces.Load())
+			t.Errorf("%v, %v: %d runs of the map, %d of reduces, want 3 and 4", results, err, maps.Load(),
+				reduces.Load())
 		}
 	})
 }

@@ -291,7 +291,8 @@ func TestRepeatedCallWaitsForTheStore(t *testing.T) {
 	f.report(a.master, wire.ContainerRunning)
 	f.report(a.master, wire.ContainerComplete)
 	again := &call{do: func(m *manager) (answer, error) { return finish(client{m, "user"}) }}
-	if f.f.turn([]*call{again}); !a.ended() || again.err != nil || again.change <= last || again.change != f.m.saves.last {
+	f.f.turn([]*call{again})
+	if !a.ended() || again.err != nil || again.change <= last || again.change != f.m.saves.last {
 		t.Errorf("said again to be over once it has ended: %v, waits for changes %d; those of its end are %d",
 			again.err, again.change, f.m.saves.last)
 	}

@@ -85,11 +85,18 @@ type capacity struct {
 
 func newCapacity(a Args) sched.Policy {
 	c := &capacity{Keep: keeper{on: true}, round: a.Number("round"), slack: a.Number("slack")}
-	c.limits = userLimits{a.Number("user-min"), a.Number("user-factor"), &c.guaranteed, &c.masters}
+	c.limits = userLimits{
+		userLines: userLines{few: fewSiblings},
+		least:     a.Number("user-min"),
+		factor:    a.Number("user-factor"),
+		of:        &c.guaranteed,
+		masters:   &c.masters,
+	}
 	c.users, c.masters = true, masterLimit{a.Number("masters"), c.usable}
 	c.turn = func(q *sched.Queue, k sched.ResourceKind) sched.Key { return sched.Key{Value: c.guaranteed.part(q, k)} }
 	c.leaf = c.underLimit
 	c.tree.init(a, c.within)
+	c.siblings.also, c.hear = c.limits.changed, c.limits.hear
 	c.Reclaim.init(a, &c.tree)
 	c.Reclaim.grace = a.Time("grace")
 	return c
@@ -118,8 +125,12 @@ func (c *capacity) InWords(v *sched.View, st *sched.Stage, k sched.Key) string {
 // The limit of a user is UsersManager's: the queue's guarantee, or what the queue uses and is about to use if that is
 // more, divided by the number of users who want more. It is at least the part user-min of that amount, and at most
 // user-factor times the guarantee. A user who holds nothing may always start a task. Masters are in an order of their
-// own, because they have a limit besides.
+// own, because they have a limit besides. O(log n) for n users, for each user whose stages have changed and for each
+// task that starts.
 func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *sched.Stage) {
+	if len(q.Children) > c.limits.few {
+		return c.limits.first(c, p, q, s)
+	}
 	k := s.kind
 	active := active(p.View, q, k)
 	var least sched.Key
@@ -163,7 +174,7 @@ func (c *capacity) Withheld(v *sched.View, st *sched.Stage) string {
 	free := v.Capacity[kind] - v.Queues[0].Used[kind]
 	if free >= st.Spec.PerTask[kind] && !c.limits.mayHaveMore(v, st, users) {
 		return fmt.Sprintf("user %s uses %d %v of at most %.0f in queue %s, shared by %s, and a task takes %d",
-			u.Spec.Name, u.Used[kind], kind, c.limits.limit(q, st, users), v.Path(q),
+			u.Spec.Name, u.Used[kind], kind, c.limits.limit(q, kind, st.Spec.PerTask[kind], users), v.Path(q),
 			spelling.Count(users, "user"), st.Spec.PerTask[kind])
 	}
 	if !c.masters.bounds(st) {

@@ -77,10 +77,19 @@ func (g *guarantees) below(p *sched.Plan, q *sched.Queue, k int) {
 
 // userLimits says how much of a queue a user may hold (docs/spec/policies.md#capacity).
 type userLimits struct {
+	userLines
 	least   float64 // parameter user-min: the part of the queue that a user may always hold
 	factor  float64 // parameter user-factor: the most that a user may hold, as a multiple of the queue's guarantee
 	of      *guarantees
 	masters *masterLimit
+	largest [sched.NumResources]int64 // largest task that has waited
+}
+
+// hear notes the size of the tasks of a stage that waits.
+func (l *userLimits) hear(st *sched.Stage) {
+	for k, each := range &st.Spec.PerTask {
+		l.largest[k] = max(l.largest[k], each)
+	}
 }
 
 // overMasters returns a kind of resource whose limit the masters of a user would exceed if st, a master that waits,
@@ -118,16 +127,16 @@ func (l *userLimits) mayStart(v *sched.View, st *sched.Stage, active int) bool {
 // mayHaveMore reports whether the user of st is below the limit, or holds nothing.
 func (l *userLimits) mayHaveMore(v *sched.View, st *sched.Stage, active int) bool {
 	u, k := v.Queues[st.Job.Queue], kindOf(st)
-	return u.Used[k] <= 0 || float64(u.Used[k]) < l.limit(v.Queues[u.Parent], st, active)
+	return u.Used[k] <= 0 || float64(u.Used[k]) < l.limit(v.Queues[u.Parent], k, st.Spec.PerTask[k], active)
 }
 
-// limit returns how much the user of st, one of active users, may hold in queue q, of the kind for which st competes.
-func (l *userLimits) limit(q *sched.Queue, st *sched.Stage, active int) float64 {
-	k := kindOf(st)
+// limit returns how much of kind k a user, one of active users of queue q, may hold to start a task of a size. It does
+// not fall with the size.
+func (l *userLimits) limit(q *sched.Queue, k sched.ResourceKind, each int64, active int) float64 {
 	g := float64(l.of.of(q, k))
 	current := g
 	if q.Used[k] >= l.of.of(q, k) {
-		current = float64(q.Used[k] + st.Spec.PerTask[k])
+		current = float64(q.Used[k] + each)
 	}
 	return min(max(current/float64(active), current*l.least), g*l.factor)
 }

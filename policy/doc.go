@@ -22,6 +22,7 @@
 //	levelshares.go  levelserver.go             the virtual cluster of fsp, psbs, hfsp and gittins
 //	slotlane.go                                slots of one kind, for policies that divide them among stages
 //	place.go  keep.go                          on which node a task starts; nodes kept for big tasks
+//	capacity_limits.go  capacity_users.go      what queues and users may hold under capacity
 //	masters.go  master_limit.go                ApplicationMasters: starting them, and how much they may hold
 //	ticker.go                                  work once in a while; for how long a condition has held
 //	explain.go  words.go  lasting.go           what a policy tells of its decisions, and what it keeps beyond a run

@@ -20,12 +20,18 @@ func SiblingsInOrder(p sched.Policy) sched.Policy { return withFew(p, 0) }
 // OneByOne is one that looks at children one by one, however many.
 func OneByOne(p sched.Policy) sched.Policy { return withFew(p, 1<<30) }
 
+// UsersInOrder is a policy capacity that keeps the users of every queue in order, however few, and queues of none.
+func UsersInOrder(p sched.Policy) sched.Policy {
+	p.(*capacity).siblings.few, p.(*capacity).limits.few = 1<<30, 0
+	return p
+}
+
 func withFew(p sched.Policy, few int) sched.Policy {
 	switch p := p.(type) {
 	case *fair:
 		p.siblings.few = few
 	case *capacity:
-		p.siblings.few = few
+		p.siblings.few, p.limits.few = few, few
 	case *drf:
 		p.siblings.few = few
 	case *dynamicmr:

@@ -131,6 +131,16 @@ func (k *keeper) keeps(st *sched.Stage) bool {
 	return false
 }
 
+// reserved returns how many of the kept nodes no task has taken yet.
+func (k *keeper) reserved(v *sched.View) (n int) {
+	for _, x := range k.Kept {
+		if v.Node(x.Node).Reserved == x.Stage {
+			n++
+		}
+	}
+	return n
+}
+
 // overtaken reports whether one of the started tasks competes with the tasks of st and needs less than one of them.
 func overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action) bool {
 	for _, a := range started {

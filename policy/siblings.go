@@ -21,14 +21,17 @@ type siblings struct {
 	users  bool                                    // users of a queue are kept in order like queues
 	places [mostLanes][]int32                      // by queue: in the heap of its line; -1: aside
 
-	lines []*siblingLine // by parent; nil: not kept in order
-	kept  int            // lines that are
-	since []int64        // by queue: ordinal of its appearance; of equals the one that was there first is first
-	uses  sched.Per[bool]
-	count int64
+	lines  []*siblingLine // by parent; nil: not kept in order
+	kept   int            // lines that are
+	inLeaf bool           // users of some leaf are kept in order by the policy
+	since  []int64        // by queue: ordinal of its appearance; of equals the one that was there first is first
+	uses   sched.Per[bool]
+	count  int64
 
-	told    int // actions of this Step that have been told
-	changes int // of the configured queues, that are known
+	anew    int                                     // how often forget was called
+	also    func(v *sched.View, leaf sched.QueueID) // called by changed, too; nil: no call
+	told    int                                     // actions of this Step that have been told
+	changes int                                     // of the configured queues, that are known
 }
 
 // A lane is one order of siblings. There is a lane for each kind of resource, of the queues in which tasks wait for it.
@@ -68,11 +71,15 @@ func (a siblingKey) Before(b siblingKey) bool {
 
 // forget drops all orders, because turns depend on something that has changed for all queues.
 func (s *siblings) forget() {
-	*s = siblings{few: s.few, turn: s.turn, wants: s.wants, users: s.users, told: s.told, changes: s.changes}
+	*s = siblings{few: s.few, turn: s.turn, wants: s.wants, users: s.users, told: s.told, changes: s.changes,
+		also: s.also, anew: s.anew + 1}
 }
 
 // changed notes that what is in a leaf changed, and so the queues above it.
 func (s *siblings) changed(v *sched.View, leaf sched.QueueID) {
+	if s.also != nil {
+		s.also(v, leaf)
+	}
 	if s.kept == 0 {
 		return
 	}

@@ -17,7 +17,8 @@ import (
 func TestSiblingsInOrder(t *testing.T) {
 	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s",
 		"capacity", "capacity:user-factor=3,preempt=kill,slack=0", "fair:masters=0.1",
-		"capacity:masters=0.15,user-factor=4,user-min=0.4", "drf", "dynamicmr:min-run=3s,cap=1",
+		"capacity:masters=0.15,user-factor=4,user-min=0.4", "capacity:masters=0.5,user-factor=0.4,user-min=0.1",
+		"capacity:user-factor=2,user-min=0.1,delay=3s", "drf", "dynamicmr:min-run=3s,cap=1",
 		"dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1",
 		"dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"} {
 		launched := 0
@@ -53,6 +54,45 @@ func TestSiblingsInOrder(t *testing.T) {
 			launched += len(got.Log)
 		}
 		if launched < 50*policy.Few(20) {
+			t.Errorf("%s: %d actions: little was tested", spec, launched)
+		}
+	}
+}
+
+// Users in order have the turns that they have when they are looked at one by one, also where tasks and masters have
+// different sizes, and where nodes are kept for big ones.
+func TestUsersInOrder(t *testing.T) {
+	for _, spec := range []string{"capacity", "capacity:masters=0.15,user-factor=4,user-min=0.4",
+		"capacity:masters=0.5,user-factor=0.4,user-min=0.1", "capacity:user-factor=2,user-min=0.1,delay=3s",
+		"capacity:masters=1,user-factor=10,user-min=0.1"} {
+		launched := 0
+		for seed := range uint64(policy.Few(30)) {
+			run := func(how func(sched.Policy) sched.Policy) policytest.Result {
+				s := policytest.RandomSetup(seed, 1)
+				manyQueues(&s, seed)
+				r := rand.New(rand.NewPCG(seed, 29))
+				for _, j := range s.Jobs {
+					for i := range j.Stages {
+						j.Stages[i].PerTask[sched.Memory] /= 1 + r.Int64N(4)
+					}
+				}
+				p, _, err := policy.Parse(spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := policytest.Run(s, how(p))
+				if err != nil {
+					t.Fatalf("%s, seed %d: %v", spec, seed, err)
+				}
+				return res
+			}
+			got, want := run(policy.UsersInOrder), run(policy.OneByOne)
+			if !slices.Equal(got.Log, want.Log) {
+				t.Fatalf("%s, seed %d: other actions than where users are looked at one by one", spec, seed)
+			}
+			launched += len(got.Log)
+		}
+		if launched < 50*policy.Few(30) {
 			t.Errorf("%s: %d actions: little was tested", spec, launched)
 		}
 	}

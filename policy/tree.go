@@ -174,7 +174,7 @@ func (t *tree) fillKind(p *sched.Plan, k sched.ResourceKind) {
 // first is next for a search with room. It walks down the tree only if there may be room, and if the stages that wait
 // are of several queues.
 func (t *tree) first(p *sched.Plan, s sought) *sched.Stage {
-	if t.siblings.kept > 0 {
+	if t.siblings.kept > 0 || t.siblings.inLeaf {
 		if t.waits.any(p, s.kind, 0) == nil {
 			return nil
 		}
@@ -221,7 +221,7 @@ func (t *tree) followAll(p *sched.Plan) {
 	t.waits.begin(p)
 	t.waits.skipped = false
 	t.siblings.told = len(p.Actions())
-	if t.siblings.kept == 0 {
+	if t.siblings.kept == 0 && t.siblings.also == nil {
 		return
 	}
 	for i := range p.Events {
@@ -233,6 +233,10 @@ func (t *tree) followAll(p *sched.Plan) {
 		case sched.JobEnded:
 			if j := p.Job(e.Job); j != nil {
 				t.siblings.changed(p.View, j.Queue)
+			}
+		case sched.SpecChanged:
+			if e.Job != 0 { // it may have left a queue, and that is not in the log
+				t.siblings.forget()
 			}
 		}
 	}

@@ -334,7 +334,7 @@ func (r *repayment) look(p *sched.Plan, l *ledger) {
 		}
 		need := 0.0
 		for _, q := range p.Queues {
-			if q == nil || !r.isLeaf(p, q) {
+			if q == nil || q.Gone() || !r.isLeaf(p, q) {
 				continue
 			}
 			owed := competes && l.owed(p.View, q)

@@ -198,10 +198,8 @@ func (l *ledger) find(v *sched.View, q *sched.Queue) *account {
 		if gone := l.Accounts[last]; gone != nil {
 			l.close(v, q, gone)
 		}
-		if q.User {
-			if old := slices.Index(l.Owners, name); old >= 0 {
-				l.Owners[old] = "" // the user who comes in that row next must not close this account
-			}
+		if old := slices.Index(l.Owners, name); old >= 0 {
+			l.Owners[old] = "" // the queue or user that comes in that row next must not close this account
 		}
 		l.Owners[q.ID] = name
 	}

@@ -531,3 +531,32 @@ func BenchmarkLongtermState(b *testing.B) {
 		})
 	}
 }
+
+// A queue that comes back in the row of another one keeps its account, whatever comes in its own old row. The jobs of q1
+// hold four of ten cores for an hour, and more queues come meanwhile.
+func TestAccountSurvivesAnotherRow(t *testing.T) {
+	p, _, err := Parse("longterm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(names ...string) []sched.Event {
+		var list []*sched.QueueSpec
+		for _, name := range names {
+			list = append(list, &sched.QueueSpec{Name: name})
+		}
+		return []sched.Event{{Kind: sched.SpecChanged, Body: &sched.Queues{List: list}}}
+	}
+	cores := sched.Resources{sched.VCores: 1}
+	c := sched.New(sched.Config{Policy: p})
+	c.Step(0, append(change("default", "q0", "q1"), sched.Event{Kind: sched.NodeJoined, Node: 1,
+		Body: &sched.NodeSpec{Name: "n", Capacity: cores.Times(10)}}, jobOf(1, "default", 2, cores)))
+	c.Step(1*time.Second, change("default"))
+	c.Step(2*time.Second, change("default", "q1"))
+	c.Step(3*time.Second, []sched.Event{jobOf(2, "q1", 4, cores)})
+	c.Step(4*time.Second, []sched.Event{jobOf(3, "default", 1, cores)})
+	before := p.(*longterm).Ledger.Accounts["q1"].Held
+	c.Step(time.Hour, change("default", "q1", "q9"))
+	if after := p.(*longterm).Ledger.Accounts["q1"].Held; before == 0 || after != before {
+		t.Errorf("q1 holds %d, and then %d, want the same, above zero", before, after)
+	}
+}

@@ -169,6 +169,7 @@ func (t *queueTable) hasQueues(q *Queue) bool {
 
 // cut removes queue q from the children of its parent.
 func (t *queueTable) cut(q *Queue) {
+	q.gone = true
 	siblings := &t.cluster.view.Queues[q.Parent].Children
 	if i := slices.Index(*siblings, q.ID); i >= 0 {
 		*siblings = slices.Delete(*siblings, i, i+1)

@@ -133,6 +133,7 @@ func (r *restorer) queues() {
 			ID: QueueID(i), Parent: from.Parent, User: from.User, Children: from.Children, Jobs: from.Jobs,
 			Used: from.Used, Masters: from.Masters, Leaving: from.Leaving, Demand: from.Demand, Count: from.Count,
 			Spec: &from.Spec, served: from.Served, since: from.Since, uses: from.Uses, retired: from.Retired,
+			gone: i > 0,
 		}
 		r.require(i == 0 && q.Parent == 0 || q.Parent >= 0 && int(q.Parent) < i, "a queue comes before the one above")
 		if i > 0 {
@@ -156,6 +157,7 @@ func (r *restorer) queues() {
 		}
 		for _, id := range q.Children {
 			r.require(below(q, id), "a queue is not below its queue")
+			c.view.Queues[id].gone = false
 			if below := c.view.Queues[id]; below.User {
 				t.users[userOf{q.ID, below.Spec.Name}] = id
 			}

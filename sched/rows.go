@@ -63,7 +63,11 @@ type Queue struct {
 	uses   int64   // how many queues had this row before
 	// retired says that the queue is not configured any more, and goes when it is empty.
 	retired bool
+	gone    bool
 }
+
+// Gone reports whether the queue has been removed. Its row stays until another queue takes it.
+func (q *Queue) Gone() bool { return q.gone }
 
 // Weight returns the queue's weight among its siblings.
 func (q *Queue) Weight() float64 { return weightOr1(q.Spec.Weight) }

@@ -642,7 +642,7 @@ func (q *queueBoard) lay(v *sched.View) {
 	q.left = 0
 	for _, of := range v.Queues {
 		q.live = append(q.live, -1)
-		if of == nil || of.Spec == nil || of.User {
+		if of == nil || of.Spec == nil || of.User || of.Gone() {
 			continue
 		}
 		path := v.Path(of)

@@ -137,7 +137,11 @@ func (l *lineup) touchSlots(p *sched.Plan) {
 		if r.id == (sched.StageID{}) {
 			continue
 		}
-		if j := r.stage.Job; j.Spec.Deadline > 0 && (!l.waves || len(j.Stages) == 1) {
+		switch j := r.stage.Job; {
+		case j.Spec.Deadline > 0 && (!l.waves || len(j.Stages) == 1):
+			continue
+		case j.Spec.Deadline > 0: // the waves of stages that may not start yet are part of the goal
+			p.TouchJob(j)
 			continue
 		}
 		tasks := float64(tasksOf(r.stage))

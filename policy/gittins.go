@@ -137,10 +137,18 @@ func (g *gittins) measured(p *sched.Plan) {
 	if g.aging > 0 {
 		g.scale(p, g.Of.ratioOf, uncapped)
 	}
-	for j := range p.Jobs() {
+	scale := func(j *sched.Job) {
 		b, by := g.Bets.Of(j), g.Of.ratioOf(j)
 		b.First, b.Estimate, b.Age, b.Seen, b.Goal = by*b.First, by*b.Estimate, by*b.Age, by*b.Seen, by*b.Goal
+	}
+	for j := range p.Jobs() {
+		scale(j)
 		g.rerank(p, j)
+	}
+	for _, e := range p.Events {
+		if j := p.Job(e.Job); e.Kind == sched.JobEnded && j != nil {
+			scale(j) // finish learns from it
+		}
 	}
 }
 

@@ -83,6 +83,7 @@ func (s *sizes) learn(p *sched.Plan) {
 	if s.Of.ratio = 0; s.Of.outdated(p) {
 		s.Of.change(p, s)
 	}
+	s.Of.begin(p)
 	last := func(st *sched.Stage) answer { return s.Units.Of(st).answer }
 	for i := range p.Events {
 		e := &p.Events[i]

@@ -10,8 +10,7 @@ import (
 // measured anew when the capacity of some kind is another one by more than a quarter. So nodes that register one after
 // another cost O(n log n) for n jobs ten times for each factor of ten, and not once for each node.
 type measure struct {
-	// Capacity is zero until a node comes, leaves or changes while there is a job: until then all sizes are of the
-	// cluster's capacity.
+	// Capacity is zero until there are a job and a node.
 	Capacity sched.Resources `json:",omitzero"`
 
 	ratio  float64            // new sizes ÷ old ones, of all jobs together; zero: not measured anew at this instant
@@ -26,13 +25,11 @@ func (m *measure) capacity(v *sched.View) sched.Resources {
 	return m.Capacity
 }
 
-// outdated reports whether sizes are to be measured anew. Sizes stay as they are while there is no node.
+// outdated reports whether sizes are to be measured anew. Sizes stay as they are while there is no node, and while there
+// is no job: those of the next job are of the same capacity as what policies remember of earlier ones.
 func (m *measure) outdated(p *sched.Plan) bool {
-	switch {
-	case p.Capacity == (sched.Resources{}):
+	if p.Capacity == (sched.Resources{}) || !hasEarlier(p) {
 		return false
-	case m.Capacity == (sched.Resources{}):
-		return slices.ContainsFunc(p.Events, changesNode) && hasEarlier(p)
 	}
 	for k, now := range p.Capacity {
 		if was := float64(m.Capacity[k]); float64(now) > 1.25*was || float64(now) < was/1.25 {
@@ -42,9 +39,11 @@ func (m *measure) outdated(p *sched.Plan) bool {
 	return false
 }
 
-// changesNode reports whether an event may change the capacity of the cluster.
-func changesNode(e sched.Event) bool {
-	return e.Kind == sched.NodeJoined || e.Kind == sched.NodeLost || e.Kind == sched.NodeReported && e.Body != nil
+// begin makes the present capacity that of all sizes, if there are the first sizes.
+func (m *measure) begin(p *sched.Plan) {
+	if m.Capacity == (sched.Resources{}) && p.LiveJobs() > 0 {
+		m.Capacity = p.Capacity
+	}
 }
 
 // hasEarlier reports whether there is a job that came before this Step.
@@ -98,9 +97,9 @@ func quotient(a, b float64) float64 {
 }
 
 // ratioOf returns by what the size of j was multiplied when sizes were measured anew at this instant. For a job of
-// unknown size, and for nil, a job that is over, it is the ratio of all jobs together.
+// unknown size, and for one that is over (nil, if it ended before this Step), it is the ratio of all jobs together.
 func (m *measure) ratioOf(j *sched.Job) float64 {
-	if j != nil {
+	if j != nil && !j.Ended {
 		if own := *m.ratios.Of(j); own > 0 {
 			return own
 		}

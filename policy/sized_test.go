@@ -1,10 +1,8 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 	"time"
 
@@ -106,20 +104,6 @@ func TestSizesAreMeasuredSeldom(t *testing.T) {
 	}
 }
 
-// On a cluster that stays as it is while there are jobs, no policy remembers a capacity or a scale.
-func TestSizesOfTheSameCluster(t *testing.T) {
-	for _, spec := range sizedPolicies {
-		c, p := sizedCore(t, spec)
-		c.Step(0, []sched.Event{slotNode(1, 1)})
-		c.Step(time.Second, []sched.Event{slotNode(2, 1), secondsJob(1, 3)})
-		c.Step(2*time.Second, []sched.Event{secondsJob(2, 3)})
-		text, err := json.Marshal(p)
-		if err != nil || strings.Contains(string(text), `"Of"`) || strings.Contains(string(text), `"Scale"`) {
-			t.Errorf("%s: the memory is %s (%v), want it without a capacity", spec, text, err)
-		}
-	}
-}
-
 // In the virtual cluster a job has received the same part of its size after sizes have been measured anew. Of four
 // slots, what is left of a job takes a quarter of the time that it takes of one.
 func TestVirtualClusterOfAnotherCapacity(t *testing.T) {
@@ -148,5 +132,46 @@ func TestVirtualClusterOfAnotherCapacity(t *testing.T) {
 				t.Errorf("%s: %.9f s are left of job %d in the virtual cluster, want %.9f", spec, got, id, was/4)
 			}
 		}
+	}
+}
+
+// What gittins learned is of the capacity of new jobs, whether the cluster grew while there was a job or not. 40 jobs of
+// one task, which took 2 to 50 s where 10 s were expected, are over when nine nodes join the first one.
+func TestLearnedSizesFollowTheCapacity(t *testing.T) {
+	var goals [2]float64
+	for i, busy := range []bool{false, true} {
+		c, p := sizedCore(t, "gittins")
+		now, id := sched.Time(0), sched.JobID(0)
+		c.Step(now, []sched.Event{slotNode(1, 1)})
+		for k := range 40 {
+			now, id = now+time.Second, id+1
+			acts := c.Step(now, []sched.Event{secondsJob(id, 1)})
+			now += []time.Duration{2, 50, 10, 5, 20}[k%5] * time.Second
+			c.Step(now, ended(acts))
+		}
+		if busy {
+			id++
+			c.Step(now+time.Second, []sched.Event{secondsJob(id, 1)})
+		}
+		c.Step(now+2*time.Second, []sched.Event{slotNode(2, 9)})
+		id++
+		c.Step(now+3*time.Second, []sched.Event{secondsJob(id, 1)})
+		c.Step(now+4*time.Second, nil)
+		b := p.(*gittins).Bets.Of(c.Job(id))
+		goals[i] = b.Goal / b.Estimate
+	}
+	if math.Abs(goals[0]-goals[1]) > 1e-9 || goals[0] == 1 {
+		t.Errorf("a job is expected to take %v and %v times its estimate, want the same, and not 1", goals[0], goals[1])
+	}
+}
+
+// A job that takes as long as was expected teaches gittins no error, also where nodes join as it ends.
+func TestSizesOfAJobThatEndsAsNodesJoin(t *testing.T) {
+	c, p := sizedCore(t, "gittins")
+	c.Step(0, []sched.Event{slotNode(1, 1)})
+	acts := c.Step(time.Second, []sched.Event{secondsJob(1, 1), secondsJob(2, 1)})
+	c.Step(11*time.Second, append(ended(acts), slotNode(2, 99)))
+	if l := p.(*gittins).Learned; l.N != 1 || math.Abs(l.Mean) > 1e-9 {
+		t.Errorf("%d errors with mean %v are learned, want one of 0", l.N, l.Mean)
 	}
 }

@@ -95,24 +95,21 @@ func (k *keeper) settle(p *sched.Plan) (freed bool) {
 }
 
 // keep keeps a node for st, the stage that is served next, if no node has room for its task and a smaller task has
-// started instead. At most one node is kept for a stage, and none while a queue of the stage is at its maximum. st may
-// be nil. O(nodes) if it looks for a node.
+// started instead. At most one node is kept for a stage. st may be nil. O(nodes) if it looks for a node: also each time
+// when a queue of the stage is at its maximum, because what drains from the node may be of that queue.
 func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if st == nil || k.mastersOnly && st.Kind != sched.Master || !overtaken(p, st, started) || k.keeps(st) ||
-		p.First(st) != nil || !underMaxima(p.View, st, st.Spec.PerTask, isLeaving) {
+		p.First(st) != nil {
 		return
 	}
 	n := emptiest(p, st, kindOf(st))
 	if n == nil || n.Open && st.Spec.PerTask.FitsIn(n.Free()) {
-		return // keeping the node would not help: the stage avoids it
+		return // keeping a node would not help: the stage's queue is at its maximum, or the stage avoids the node
 	}
 	if p.Reserve(st, n) {
 		k.Kept = append(k.Kept, keptNode{st.ID, n.ID})
 	}
 }
-
-// isLeaving returns what tasks of q that are asked to leave will give back.
-func isLeaving(q *sched.Queue) sched.Resources { return q.Leaving }
 
 // only gives up the nodes that are kept for stages other than st; nil: all nodes.
 func (k *keeper) only(p *sched.Plan, st *sched.Stage) {

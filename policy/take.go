@@ -480,7 +480,7 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 			r.ids = slices.Delete(r.ids, i, i+1) // near the end: few have to move
 			continue
 		}
-		if tries++; t.makesRoom(p, st, a, st.Spec.PerTask) {
+		if tries++; t.makesRoom(p, st, a, st.Spec.PerTask) && t.underMax(p, st, a, st.Spec.PerTask) {
 			return a
 		}
 	}
@@ -507,23 +507,17 @@ func (t *taker) freed(p *sched.Plan, a *sched.Attempt) sched.Resources {
 	return freed
 }
 
-// underMax reports whether the queues of st stay within their maxima with need once attempt a has left.
+// underMax reports whether the queues of st stay within their maxima with need once attempt a has left. O(depth of the
+// queue tree).
 func (t *taker) underMax(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
 	freed := t.freed(p, a)
-	return underMaxima(p.View, st, need, func(q *sched.Queue) (room sched.Resources) {
-		if within(p.View, a.Stage.Job.Queue, q.ID) {
-			return freed
+	for id := st.Job.Queue; ; id = p.Queues[id].Parent {
+		q := p.Queues[id]
+		room := q.Max.Sub(q.Used)
+		if within(p.View, a.Stage.Job.Queue, id) {
+			room = room.Add(freed)
 		}
-		return room
-	})
-}
-
-// underMaxima reports whether the queues of st stay within their maxima with need, where more returns what a queue is
-// about to get back. O(depth of the queue tree).
-func underMaxima(v *sched.View, st *sched.Stage, need sched.Resources, more func(*sched.Queue) sched.Resources) bool {
-	for id := st.Job.Queue; ; id = v.Queues[id].Parent {
-		q := v.Queues[id]
-		if !need.FitsIn(q.Max.Sub(q.Used).Add(more(q))) {
+		if !need.FitsIn(room) {
 			return false
 		}
 		if id == 0 {

@@ -74,8 +74,8 @@ type Apps struct {
 	// Most is how many applications there may be that are not over (yarn.scheduler.capacity.maximum-applications):
 	// 10,000. Further ones are refused.
 	Most int
-	// TagsKeepCase keeps the case of the tags with which applications are submitted by REST. Else they are in lower
-	// case, as Hadoop's client library sends tags
+	// TagsKeepCase keeps the case of the tags with which applications are submitted by REST. Else those that are no
+	// hints are in lower case, as Hadoop's client library sends tags
 	// (yarn.resourcemanager.application-tag-based-placement.force-lowercase).
 	TagsKeepCase bool
 }

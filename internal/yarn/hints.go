@@ -30,6 +30,14 @@ type hints struct {
 
 const hintPrefix = "sojourn."
 
+// lowerTag returns a tag in lower case. A hint stays as it is: names of queues have upper and lower case.
+func lowerTag(tag string) string {
+	if strings.HasPrefix(tag, hintPrefix) {
+		return tag
+	}
+	return strings.ToLower(tag)
+}
+
 // readHints reads the hints among tags. wrong has an error for each tag that begins as a hint does and is none: it says
 // what is allowed.
 func readHints(tags []string) (h hints, wrong []error) {

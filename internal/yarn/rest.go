@@ -233,11 +233,11 @@ func (q rest) node() (body, error) {
 }
 
 // lowerValues returns the values of a parameter as Hadoop reads types and tags: split at commas, without the spaces
-// around them, in lower case, and each once. The parameter may be there several times.
-func lowerValues(r *http.Request, name string) (list []string) {
+// around them, in lower case as by lower, and each once. The parameter may be there several times.
+func lowerValues(r *http.Request, name string, lower func(string) string) (list []string) {
 	for _, said := range r.URL.Query()[name] {
 		for value := range strings.SplitSeq(said, ",") {
-			if value = strings.ToLower(strings.TrimSpace(value)); value != "" {
+			if value = lower(strings.TrimSpace(value)); value != "" {
 				list = append(list, value)
 			}
 		}
@@ -313,7 +313,8 @@ func filterOf(r *http.Request) (f appFilter, err error) {
 	list := func(name string) []string {
 		return strings.FieldsFunc(r.FormValue(name), func(r rune) bool { return r == ',' })
 	}
-	f.Types, f.Tags = lowerValues(r, "applicationTypes"), lowerValues(r, "applicationTags")
+	f.Types = lowerValues(r, "applicationTypes", strings.ToLower)
+	f.Tags = lowerValues(r, "applicationTags", lowerTag)
 	f.Users, f.Queues = list("user"), list("queue")
 	for _, one := range []struct {
 		name string
@@ -541,7 +542,7 @@ func (q rest) priority() (body, error) {
 // statistics counts applications by state and type. The filters are states and applicationTypes; as in Hadoop there may
 // be one type only.
 func (q rest) statistics() (body, error) {
-	kinds := lowerValues(q.r, "applicationTypes")
+	kinds := lowerValues(q.r, "applicationTypes", strings.ToLower)
 	if len(kinds) > 1 {
 		return body{}, badRequest(fmt.Sprintf(
 			"# of applicationTypes = %d, we temporarily support at most one applicationType", len(kinds)))

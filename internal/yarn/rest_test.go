@@ -241,7 +241,7 @@ func (c *cluster) get(path, accept string) (int, http.Header, string) {
 }
 
 // As in Hadoop, lists are asked for by types and tags in any case, with spaces around them, and by users in their own
-// case. Tags of a submission by REST are in lower case, unless the configuration says otherwise.
+// case. Tags of a submission by REST are in lower case, unless they are hints or the configuration says otherwise.
 func TestRESTReadsTagsAndTypes(t *testing.T) {
 	f := newFleet(t, 1)
 	f.submitOne(true, "etl")
@@ -294,6 +294,15 @@ func TestRESTReadsTagsAndTypes(t *testing.T) {
 	submit("Nightly")
 	found("applicationTags=nightly", true)
 	found("applicationTags=Nightly", true)
+	site, _, err := Site(withFile(t, "", capacityFile,
+		capacityXML("root.queues=Prod,default\nroot.Prod.capacity=50\nroot.default.capacity=50")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.do(func(m *manager) (answer, error) { return admin{m, "root"}.refreshQueues(site.Queues) })
+	submit("sojourn.queue=Prod")
+	found("applicationTags=sojourn.queue%3DProd&queue=Prod", true)
+	found("applicationTags=sojourn.queue%3Dprod", false)
 	f.m.config.Apps.TagsKeepCase = true
 	submit("Weekly")
 	found("applicationTags=weekly", false)

@@ -329,7 +329,7 @@ func readSubmission(r io.Reader) (func(rest) (body, error), error) {
 		}
 		if !q.m.config.Apps.TagsKeepCase {
 			for i, tag := range s.Tags {
-				s.Tags[i] = strings.ToLower(tag)
+				s.Tags[i] = lowerTag(tag)
 			}
 		}
 		if err := asREST(u.submit(&wire.SubmitRequest{Submission: *s})); err != nil {

@@ -191,7 +191,7 @@ func (app *application) end(state wire.AppState, o outcome) {
 		n.farewell.needed--
 	}
 	clear(app.nodes)
-	delete(m.finds.given, app)
+	m.finds.forget(app)
 	m.apps.letGo(app)
 	collectsUntil(app)
 	app.save()

@@ -290,7 +290,9 @@ func (a *attempt) finish(state wire.AttemptState, why string) {
 		a.app.missed = append(a.app.missed, a.dues.completed...)
 	}
 	a.dues = dues{key: a.dues.key}
-	clear(a.app.m.finds.given[a.app])
+	if f := &a.app.m.finds; f.given[a.app] != nil {
+		f.restart(a.app)
+	}
 	for _, c := range a.own() {
 		if a.keeps(c) {
 			continue

@@ -129,9 +129,6 @@ func allocateInParts(f *front) rpc.Method {
 // mostUpdates bounds the changes of sizes whose result an ApplicationMaster has not been told.
 const mostUpdates = 100_000
 
-// mostGiven bounds the containers that an application has given back before their node has registered.
-const mostGiven = 10_000
-
 // masterPassword returns the password of an ApplicationMaster's token. An ApplicationMaster whose attempt is over can
 // still connect, and is then told that it is over. One of an earlier life of the ResourceManager whose state was not
 // kept cannot connect, because the keys of that life are lost. It gets the exception upon which it ends; with another
@@ -281,11 +278,10 @@ func (am master) take(q *wire.AllocateRequest) error {
 			)
 		}
 	}
-	given, earlier := m.finds.given[a.app]
 	for _, id := range q.Releases {
 		switch c := m.container(id); {
-		case c == nil && earlier && m.earlier(id) && len(given) < mostGiven:
-			given[id] = true
+		case c == nil && m.earlier(id):
+			m.finds.give(a.app, id)
 		case c != nil && c.attempt == a && !c.isMaster():
 			c.giveUp(wire.ExitAborted, saidReleased, released(c))
 		}

@@ -83,7 +83,6 @@ func (m *manager) restore(p *past) {
 	for _, app := range p.apps {
 		m.restoreApp(app)
 	}
-	m.live.at(m.now.Add(m.config.Expiry.Node), func() { clear(m.finds.given) })
 	m.apps.trim(m.config.Completed)
 	saveLife(m)
 	m.saveKeys()
@@ -184,7 +183,7 @@ func (app *application) resume() {
 	m := app.m
 	app.state = wire.AppAccepted // until its ApplicationMaster registers again, as in Hadoop
 	m.queues.make(app.queue)
-	m.finds.given[app] = map[wire.ContainerID]bool{}
+	m.finds.restart(app)
 	tasks := int32(1)
 	if app.submission.Unmanaged {
 		tasks = 0
@@ -282,9 +281,8 @@ func (n *node) find(q *wire.RegisterNodeRequest) {
 				c.found(0)
 			}
 		case c == nil && n.registration == 1 && m.earlier(s.ID):
-			if c = n.adopt(s); c != nil && m.finds.given[c.attempt.app][s.ID] {
+			if c = n.adopt(s); c != nil && m.finds.wasGiven(c.attempt.app, s.ID) {
 				given = append(given, c)
-				delete(m.finds.given[c.attempt.app], s.ID)
 			}
 		}
 	}

@@ -301,8 +301,8 @@ func (c *cluster) allocated() int {
 }
 
 // A container of an earlier life that its ApplicationMaster gives back before its node has registered ends when the
-// node registers, whatever other applications give back. What is noted of that is bounded for each application, and
-// ends with the attempt, with the application, and when nodes that have not come back are lost.
+// node registers, however late that is and whatever other applications give back. What is noted of that is bounded for
+// each application and for all together, and ends with the attempt and with the application.
 func TestGivenBackBeforeTheNodeRegisters(t *testing.T) {
 	f, k := newFleet(t, 1), &memory{values: map[string][]byte{}}
 	keepIn(t, f.m, k)
@@ -343,6 +343,13 @@ func TestGivenBackBeforeTheNodeRegisters(t *testing.T) {
 		if got := len(f.m.finds.given[app]); got != want {
 			t.Errorf("%s: %d containers are noted, want %d", what, got, want)
 		}
+		all := 0
+		for _, of := range f.m.finds.given {
+			all += len(of)
+		}
+		if all != f.m.finds.allGiven {
+			t.Errorf("%s: %d containers of all applications are noted, %d are counted", what, all, f.m.finds.allGiven)
+		}
 	}
 	rogue, honest, failing := begin(f.m.apps.byID[ids[0]]), begin(f.m.apps.byID[ids[1]]), begin(f.m.apps.byID[ids[2]])
 	giveBack(rogue, 1_000_000, mostGiven+500)
@@ -353,14 +360,18 @@ func TestGivenBackBeforeTheNodeRegisters(t *testing.T) {
 	giveBack(fresh, 7, 1)
 	noted("of this life", fresh.app, 0)
 
-	q := registration(1, wire.Resource{Memory: 4096, VCores: 8})
-	q.Containers = []wire.NodeContainer{{ID: wire.ContainerID{Attempt: honest.id, ID: 7},
-		State: wire.ContainerRunning, Resource: wire.Resource{Memory: 512, VCores: 1}}}
-	f.do(func(m *manager) (answer, error) { return tracker{m}.register(q, &net.TCPAddr{}) })
-	if c := f.m.container(q.Containers[0].ID); c == nil || c.leaving == nil || !c.node.stopped[c.id] {
-		t.Errorf("the container that was given back goes on: %+v", c)
+	arrive := func(node int32, id int64) {
+		t.Helper()
+		q := registration(node, wire.Resource{Memory: 4096, VCores: 8})
+		q.Containers = []wire.NodeContainer{{ID: wire.ContainerID{Attempt: honest.id, ID: id},
+			State: wire.ContainerRunning, Resource: wire.Resource{Memory: 512, VCores: 1}}}
+		f.do(func(m *manager) (answer, error) { return tracker{m}.register(q, &net.TCPAddr{}) })
+		if c := f.m.container(q.Containers[0].ID); c == nil || c.leaving == nil || !c.node.stopped[c.id] {
+			t.Errorf("the container that was given back goes on: %+v", c)
+		}
+		noted("of the node that registered", honest.app, 0)
 	}
-	noted("of the node that registered", honest.app, 0)
+	arrive(1, 7)
 
 	f.do(func(m *manager) (answer, error) { failing.finish(wire.AttemptFailed, ""); return nil, nil })
 	noted("after the end of the attempt", failing.app, 0)
@@ -371,9 +382,14 @@ func TestGivenBackBeforeTheNodeRegisters(t *testing.T) {
 		t.Error("an application that is over may give containers back")
 	}
 	giveBack(honest, 8, 1)
-	noted("before nodes are lost", honest.app, 1)
 	f.now = f.now.Add(f.m.config.Expiry.Node)
 	f.f.turn(nil)
-	giveBack(honest, 9, 1)
-	noted("when nodes are lost", honest.app, 0)
+	noted("after the time in which nodes that are silent are lost", honest.app, 1)
+	arrive(2, 8)
+
+	f.m.finds.allGiven = mostAllGiven - 1
+	giveBack(honest, 9, 2)
+	if got := len(f.m.finds.given[honest.app]); got != 1 || f.m.finds.allGiven != mostAllGiven {
+		t.Errorf("%d containers are noted where there is room for one, %d of all", got, f.m.finds.allGiven)
+	}
 }

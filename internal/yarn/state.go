@@ -52,10 +52,17 @@ type finds struct {
 	awaited map[wire.NodeID][]*container // ApplicationMasters, by the node that has not registered yet in this life
 	noted   map[*sched.Found]*container  // containers that were noted for the core in this turn
 	// given has the containers that the present attempt of an application has given back before their node registered.
-	// There is an entry for each application that ran in an earlier life and is not over, until Expiry.Node after the
-	// start: later, a node that registers was lost, and what ran there too.
-	given map[*application]map[wire.ContainerID]bool
+	// There is an entry for each application that ran in an earlier life and is not over. A node may register at any
+	// time: its containers run on while it has no ResourceManager.
+	given    map[*application]map[wire.ContainerID]bool
+	allGiven int // containers in given
 }
+
+// Limits of the containers that are given back before their node has registered.
+const (
+	mostGiven    = 10_000    // of one application
+	mostAllGiven = 1_000_000 // of all applications
+)
 
 // newFinds returns an empty finds.
 func newFinds() finds {
@@ -64,6 +71,38 @@ func newFinds() finds {
 		noted:   map[*sched.Found]*container{},
 		given:   map[*application]map[wire.ContainerID]bool{},
 	}
+}
+
+// give notes that an application gives back a container whose node has not registered. It does nothing if the
+// application did not run in an earlier life, or if a limit is reached.
+func (f *finds) give(app *application, id wire.ContainerID) {
+	if of := f.given[app]; of != nil && !of[id] && len(of) < mostGiven && f.allGiven < mostAllGiven {
+		of[id] = true
+		f.allGiven++
+	}
+}
+
+// wasGiven reports whether an application has given a container back, and forgets it.
+func (f *finds) wasGiven(app *application, id wire.ContainerID) bool {
+	was := f.given[app][id]
+	if was {
+		delete(f.given[app], id)
+		f.allGiven--
+	}
+	return was
+}
+
+// restart lets the next attempt of an application of an earlier life give containers back. What the attempt before has
+// given back is forgotten.
+func (f *finds) restart(app *application) {
+	f.forget(app)
+	f.given[app] = map[wire.ContainerID]bool{}
+}
+
+// forget drops what is noted of an application, which is over.
+func (f *finds) forget(app *application) {
+	f.allGiven -= len(f.given[app])
+	delete(f.given, app)
 }
 
 // keys are the keys that sign the three kinds of tokens.

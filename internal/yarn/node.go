@@ -14,12 +14,13 @@ import (
 // forget. The node reports the rest again.
 const mostUnknown = 10_000
 
-// join adds the node to the core.
+// join adds the node to the core. The node counts as healthy until it reports that it is not.
 func (n *node) join() {
 	if n.state != wire.NodeNew {
 		n.m.step() // it may have been lost in this turn, and in one Step the core applies joins before losses
 	}
 	n.become(wire.NodeRunning)
+	n.doing.health.OK = true
 	n.m.note(sched.Event{Kind: sched.NodeJoined, Node: n.sched, Body: n.spec()})
 	n.m.nodes.changes(n)
 }
@@ -123,8 +124,13 @@ func (n *node) decommission(patience time.Duration) {
 	}
 }
 
-// recommission cancels the graceful decommission of the node.
+// recommission cancels the graceful decommission of the node. If the node is unhealthy, it leaves the core until it is
+// healthy.
 func (n *node) recommission() {
+	if !n.doing.health.OK {
+		n.leave(wire.NodeUnhealthy)
+		return
+	}
 	n.m.live.off(n.farewell.patience)
 	n.become(wire.NodeRunning)
 	n.offer()

@@ -362,6 +362,49 @@ func TestLeavingNodeIsUnhealthy(t *testing.T) {
 	}
 }
 
+// A node that is not to be decommissioned any more gets containers if it is healthy. If it is not, it is unhealthy as
+// other nodes are, until it reports that it is healthy.
+func TestRecommissionedNodeIsUnhealthy(t *testing.T) {
+	f := newFew(t)
+	c := f.runOn("a")
+	n := c.node
+	beat := func(healthy bool) {
+		q := &wire.HeartbeatRequest{Status: wire.NodeStatus{
+			Node: n.id, ResponseID: n.last.ResponseID, Health: wire.Health{OK: healthy}}}
+		f.do(func(m *manager) (answer, error) { return tracker{m}.heartbeat(q) })
+	}
+	f.exclude(60, "a")
+	f.exclude(60)
+	if n.state != wire.NodeRunning || c.state != running {
+		t.Errorf("a healthy node is in state %d, its container in %d", n.state, c.state)
+	}
+	f.allocate(asks("b 1 true", "* 1 false"))
+	silent := f.m.nodes.byPlace["b"][0]
+	f.exclude(60, "b")
+	f.exclude(60)
+	if silent.state != wire.NodeRunning || len(silent.containers) != 1 {
+		t.Errorf("a node that has registered and not beaten is in state %d, with %d containers",
+			silent.state, len(silent.containers))
+	}
+	f.exclude(60, "a")
+	beat(false)
+	f.exclude(60)
+	if got := f.allocate(asks("a 1 true", "* 1 false")); n.state != wire.NodeUnhealthy || len(got) > 0 {
+		t.Errorf("an unhealthy node is in state %d, and gets %v", n.state, got)
+	}
+	if c.state != done {
+		t.Errorf("the container of an unhealthy node is in state %d", c.state)
+	}
+	beat(true)
+	if got := f.allocate(asks()); n.state != wire.NodeRunning || len(got) != 1 {
+		t.Errorf("a node that is healthy again is in state %d, and gets %v", n.state, got)
+	}
+	f.now = f.now.Add(61 * time.Second)
+	if f.f.turn(nil); n.state != wire.NodeRunning {
+		t.Errorf("after the patience of its decommission the node is in state %d", n.state)
+	}
+}
+
 // How long a node may take to leave gracefully is what the file says of its host, before what the operator says.
 func TestLeavingNodeOfAFile(t *testing.T) {
 	for _, c := range []struct {

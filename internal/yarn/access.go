@@ -78,27 +78,41 @@ func namesIn(list string) iter.Seq[string] {
 	}
 }
 
+// isNamed reports whether name is one of the names that namesIn yields of list. It looks only at the parts of the list
+// in which the text of the name is: most lists have none, and a search for a text takes a hundredth of the time that
+// reading all names takes. O(length of list).
+func isNamed(list, name string) bool {
+	separates := func(c byte) bool { return c == ',' || c == '\n' }
+	for name != "" {
+		at := strings.Index(list, name)
+		if at < 0 {
+			return false
+		}
+		start, end := at, at
+		for start > 0 && !separates(list[start-1]) {
+			start--
+		}
+		for end < len(list) && !separates(list[end]) {
+			end++
+		}
+		if strings.TrimSpace(list[start:end]) == name {
+			return true
+		}
+		list = list[min(end+1, len(list)):]
+	}
+	return false
+}
+
 // An accessList is an access list of an application, in the form that parseACL reads. It is kept as its user wrote it,
 // and read at each use: parsed lists of many short names take ten times as much memory.
 type accessList string
 
-// has reports whether a user, or one of the groups of the user, is on the list. O(length of the list).
+// has reports whether a user, or one of the groups of the user, is on the list. O(length of the list) for the user and
+// for each group.
 func (l accessList) has(user string, groups []string) bool {
 	users, named, everybody := splitACL(string(l))
-	if everybody {
-		return true
-	}
-	for name := range namesIn(users) {
-		if name == user {
-			return true
-		}
-	}
-	for name := range namesIn(named) {
-		if slices.Contains(groups, name) {
-			return true
-		}
-	}
-	return false
+	return everybody || isNamed(users, user) ||
+		slices.ContainsFunc(groups, func(g string) bool { return isNamed(named, g) })
 }
 
 // A QueueAccess says who may submit to a queue and to the queues below it, and who may administer them. Administrators

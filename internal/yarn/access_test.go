@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -46,6 +47,33 @@ func TestParseACL(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A name is found in a list where it stands alone, whatever is around it, and not as a part of another name.
+func TestNamesAreFoundInText(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	text := func(most int, pieces ...string) string {
+		var b strings.Builder
+		for range r.IntN(most) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		return b.String()
+	}
+	found := 0
+	for range 100_000 {
+		list := text(10, "a", "b", "é", ",", "\n", " ", "\t", "\u3000", "\xc3", "\xa9")
+		name := text(4, "a", "b", "é", "a b", "\t", ",", "\xa9", "\xe3")
+		want := slices.Contains(slices.Collect(namesIn(list)), name)
+		if got := isNamed(list, name); got != want {
+			t.Fatalf("%q in %q: %v, want %v", name, list, got, want)
+		}
+		if want {
+			found++
+		}
+	}
+	if found < 1000 {
+		t.Errorf("only %d names were in their lists", found)
 	}
 }
 

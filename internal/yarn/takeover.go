@@ -187,13 +187,12 @@ func (c *Config) home(ctx context.Context, file string) (*home, error) {
 
 // An inFile is a state in a file. From the first use to close no ResourceManager can open it.
 type inFile struct {
-	path   string
-	store  *store.Store // nil: not opened
-	failed error        // why it cannot be written
+	path  string
+	store *store.Store // nil: not opened; its Close says why it cannot be written
 }
 
 func (f *inFile) open() (found map[string][]byte, err error) {
-	opened, err := store.Open(f.path, func(err error) { f.failed = err })
+	opened, err := store.Open(f.path, func(error) {})
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +228,7 @@ func (f *inFile) write(values map[string][]byte) error {
 		}
 	}
 	f.store.Put(values)
-	if err := errors.Join(f.close(), f.failed); err != nil {
+	if err := f.close(); err != nil {
 		return errors.Join(err, os.Remove(f.path))
 	}
 	return nil

@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"bytes"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/hadoopstore"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/store"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -319,6 +321,21 @@ func TestHandOverHoldsTheState(t *testing.T) {
 	}
 	if err := f.close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A state that cannot be written is removed, and the error says once why.
+func TestStateIsNotWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rm.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := &inFile{path: path, store: store.New(full{}, func(error) {})}
+	if err := f.write(map[string][]byte{"a": nil}); err == nil || err.Error() != errFull.Error() {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
 	}
 }
 

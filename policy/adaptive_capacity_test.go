@@ -11,7 +11,8 @@ import (
 // After nodes have come and gone, what adaptive keeps of a stage that waits is what it would compute anew. That holds
 // for a job of two stages, too, where the second one may not start yet.
 func TestGoalsFollowTheSlots(t *testing.T) {
-	for _, spec := range []string{"adaptive", "adaptive:need=waves", "adaptive:shortage=fewest", "adaptive:split=waves"} {
+	specs := []string{"adaptive", "adaptive:need=waves", "adaptive:shortage=fewest", "adaptive:split=waves"}
+	for _, spec := range specs {
 		looked := 0
 		for seed := range uint64(20) {
 			p, _, err := Parse(spec)
@@ -53,7 +54,8 @@ func TestGoalsFollowTheSlots(t *testing.T) {
 					}
 					looked++
 					if now := order.facts(&c.View, row.stage); now != row.facts {
-						t.Fatalf("%s, seed %d, %v: stage %v: %+v is kept, want %+v", spec, seed, c.Now, row.id, row.facts, now)
+						t.Fatalf("%s, seed %d, %v: stage %v: %+v is kept, want %+v", spec, seed, c.Now, row.id,
+							row.facts, now)
 					}
 				}
 			}

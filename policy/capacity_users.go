@@ -43,15 +43,9 @@ type userLine struct {
 	queue  sched.QueueID
 	dirty  []sched.QueueID // users that have changed
 	wants  [sched.NumResources]map[sched.QueueID]bool
-	active [sched.NumResources]int // users who want more
-	sides  [2][sched.NumResources]userSide
+	active [sched.NumResources]int         // users who want more
+	sides  [2][sched.NumResources]userSide // of tasks, and of masters, which have limits of their own
 }
-
-// The sides of a userLine: tasks, and masters, which have limits of their own.
-const (
-	userTasks   = 0
-	userMasters = 1
-)
 
 // A userSide is the users with tasks, or with masters, that compete for one kind of resource.
 type userSide struct {

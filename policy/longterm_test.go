@@ -532,8 +532,8 @@ func BenchmarkLongtermState(b *testing.B) {
 	}
 }
 
-// A queue that comes back in the row of another one keeps its account, whatever comes in its own old row. The jobs of q1
-// hold four of ten cores for an hour, and more queues come meanwhile.
+// A queue that comes back in the row of another one keeps its account, whatever comes in its own old row. The jobs of
+// q1 hold four of ten cores for an hour, and more queues come meanwhile.
 func TestAccountSurvivesAnotherRow(t *testing.T) {
 	p, _, err := Parse("longterm")
 	if err != nil {

@@ -25,8 +25,8 @@ func (m *measure) capacity(v *sched.View) sched.Resources {
 	return m.Capacity
 }
 
-// outdated reports whether sizes are to be measured anew. Sizes stay as they are while there is no node, and while there
-// is no job: those of the next job are of the same capacity as what policies remember of earlier ones.
+// outdated reports whether sizes are to be measured anew. Sizes stay as they are while there is no node, and while
+// there is no job: those of the next job are of the same capacity as what policies remember of earlier ones.
 func (m *measure) outdated(p *sched.Plan) bool {
 	if p.Capacity == (sched.Resources{}) || !hasEarlier(p) {
 		return false

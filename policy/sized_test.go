@@ -135,8 +135,8 @@ func TestVirtualClusterOfAnotherCapacity(t *testing.T) {
 	}
 }
 
-// What gittins learned is of the capacity of new jobs, whether the cluster grew while there was a job or not. 40 jobs of
-// one task, which took 2 to 50 s where 10 s were expected, are over when nine nodes join the first one.
+// What gittins learned is of the capacity of new jobs, whether the cluster grew while there was a job or not. 40 jobs
+// of one task, which took 2 to 50 s where 10 s were expected, are over when nine nodes join the first one.
 func TestLearnedSizesFollowTheCapacity(t *testing.T) {
 	var goals [2]float64
 	for i, busy := range []bool{false, true} {

@@ -68,8 +68,7 @@ type dueKey struct {
 
 // Before compares goals, and for equal ones which stage was submitted first.
 func (a dueKey) Before(b dueKey) bool {
-	return a.goal < b.goal || a.goal == b.goal &&
-		(a.id.Job < b.id.Job || a.id.Job == b.id.Job && a.id.Index < b.id.Index)
+	return a.goal < b.goal || a.goal == b.goal && earlier(a.id, b.id)
 }
 
 // init sets the lineup up. It must not be copied after that.
@@ -137,16 +136,13 @@ func (l *lineup) touchSlots(p *sched.Plan) {
 		if r.id == (sched.StageID{}) {
 			continue
 		}
-		switch j := r.stage.Job; {
-		case j.Spec.Deadline > 0 && (!l.waves || len(j.Stages) == 1):
-			continue
-		case j.Spec.Deadline > 0: // the waves of stages that may not start yet are part of the goal
-			p.TouchJob(j)
-			continue
+		j, tasks := r.stage.Job, float64(tasksOf(r.stage))
+		matters := min(tasks, r.slots) != min(tasks, float64(slotsFor(p.View, r.stage)))
+		if j.Spec.Deadline > 0 { // the waves of stages that may not start yet are part of the goal
+			matters = l.waves && len(j.Stages) > 1
 		}
-		tasks := float64(tasksOf(r.stage))
-		if min(tasks, r.slots) != min(tasks, float64(slotsFor(p.View, r.stage))) {
-			p.TouchJob(r.stage.Job)
+		if matters {
+			p.TouchJob(j)
 		}
 	}
 }
@@ -352,7 +348,7 @@ func (l *lineup) before(a, b int32, at sched.Time) (bool, sched.Time) {
 	case c != 0:
 		return c < 0, until
 	default:
-		return earlier(l.rows[a].stage, l.rows[b].stage), until
+		return earlier(l.rows[a].stage.ID, l.rows[b].stage.ID), until
 	}
 }
 
@@ -438,7 +434,7 @@ func told(master *sched.Stage) sched.Time {
 // precedes reports whether st comes before a master in the order, with shortage=fewest.
 func (l *lineup) precedes(v *sched.View, st, master *sched.Stage) bool {
 	a, b := l.key(v, st), l.key(v, master)
-	return a.Before(b) || !b.Before(a) && earlier(st, master)
+	return a.Before(b) || !b.Before(a) && earlier(st.ID, master.ID)
 }
 
 // steps returns for how many seconds RequiredInWaves stays as it is: until one wave fewer fits before the goal, or

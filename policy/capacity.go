@@ -146,7 +146,7 @@ func (c *capacity) underLimit(p *sched.Plan, q *sched.Queue, s sought) (first *s
 				continue
 			}
 			key := c.rank(p.View, st, 1)
-			if first == nil || key.Before(least) || !least.Before(key) && earlier(st, first) {
+			if first == nil || key.Before(least) || !least.Before(key) && earlier(st.ID, first.ID) {
 				first, least = st, key
 			}
 		}

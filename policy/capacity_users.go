@@ -67,8 +67,7 @@ type userKey struct {
 
 // Before compares keys, and for equal ones which stage was submitted first.
 func (a userKey) Before(b userKey) bool {
-	return a.key.Before(b.key) || !b.key.Before(a.key) &&
-		(a.id.Job < b.id.Job || a.id.Job == b.id.Job && a.id.Index < b.id.Index)
+	return a.key.Before(b.key) || !b.key.Before(a.key) && earlier(a.id, b.id)
 }
 
 // A usedKey is what a user uses.

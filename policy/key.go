@@ -13,9 +13,7 @@ import "github.com/sojourn-sched/sojourn/sched"
 type Ranking func(v *sched.View, st *sched.Stage, more int32) sched.Key
 
 // earlier reports whether stage a was submitted before stage b. It decides between stages with equal keys.
-func earlier(a, b *sched.Stage) bool {
-	return a.ID.Job < b.ID.Job || a.ID.Job == b.ID.Job && a.ID.Index < b.ID.Index
-}
+func earlier(a, b sched.StageID) bool { return a.Job < b.Job || a.Job == b.Job && a.Index < b.Index }
 
 // backwards returns the key of st in the order from the last stage to the first, where k is its key in the order.
 func backwards(k sched.Key, st *sched.Stage) sched.Key {

@@ -98,7 +98,7 @@ func (l *line) better(a, b *sched.Stage) *sched.Stage {
 	case kb.Before(ka):
 		return b
 	}
-	if earlier(a, b) {
+	if earlier(a.ID, b.ID) {
 		return a
 	}
 	return b

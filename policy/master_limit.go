@@ -130,7 +130,7 @@ func (l *masterLimit) first(v *sched.View, x *sched.Index, st, master *sched.Sta
 	}
 	a, _ := x.Position(master)
 	b, _ := x.Position(st)
-	if a.Before(b) || !b.Before(a) && earlier(master, st) {
+	if a.Before(b) || !b.Before(a) && earlier(master.ID, st.ID) {
 		return master
 	}
 	return st

@@ -92,7 +92,7 @@ func (o *Order) overtaken(p *sched.Plan, st *sched.Stage, started []sched.Action
 		}
 		other := p.Stage(a.Stage)
 		k := o.Taking.rank(p.View, other, 0)
-		return at.Before(k) || !k.Before(at) && earlier(st, other)
+		return at.Before(k) || !k.Before(at) && earlier(st.ID, other.ID)
 	})
 }
 

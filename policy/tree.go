@@ -329,7 +329,7 @@ func (t *tree) own(p *sched.Plan, q *sched.Queue, s sought) *sched.Stage {
 // ahead reports whether a comes before b in a leaf.
 func (t *tree) ahead(v *sched.View, a, b *sched.Stage) bool {
 	ka, kb := t.rank(v, a, 1), t.rank(v, b, 1)
-	return ka.Before(kb) || !kb.Before(ka) && earlier(a, b)
+	return ka.Before(kb) || !kb.Before(ka) && earlier(a.ID, b.ID)
 }
 
 // Position returns the key of stage st for explanations; false: it has no place, as a master that is withheld. It is

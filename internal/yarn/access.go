@@ -70,7 +70,7 @@ func splitACL(text string) (users, groups string, everybody bool) {
 // namesIn yields the names of a list of users or groups.
 func namesIn(list string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '\n' }) {
+		for name := range strings.FieldsFuncSeq(list, separates) {
 			if name = strings.TrimSpace(name); name != "" && !yield(name) {
 				return
 			}
@@ -78,21 +78,23 @@ func namesIn(list string) iter.Seq[string] {
 	}
 }
 
+// separates reports whether r stands between two names of a list.
+func separates(r rune) bool { return r == ',' || r == '\n' }
+
 // isNamed reports whether name is one of the names that namesIn yields of list. It looks only at the parts of the list
 // in which the text of the name is: most lists have none, and a search for a text takes a hundredth of the time that
 // reading all names takes. O(length of list).
 func isNamed(list, name string) bool {
-	separates := func(c byte) bool { return c == ',' || c == '\n' }
 	for name != "" {
 		at := strings.Index(list, name)
 		if at < 0 {
 			return false
 		}
 		start, end := at, at
-		for start > 0 && !separates(list[start-1]) {
+		for start > 0 && !separates(rune(list[start-1])) {
 			start--
 		}
-		for end < len(list) && !separates(list[end]) {
+		for end < len(list) && !separates(rune(list[end])) {
 			end++
 		}
 		if strings.TrimSpace(list[start:end]) == name {

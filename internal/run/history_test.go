@@ -157,6 +157,25 @@ func TestLearnedAndNotSaved(t *testing.T) {
 	}
 }
 
+// writeHistory makes a file whose bucket has what fill puts there.
+func writeHistory(t *testing.T, path, bucket string, fill func(*bolt.Bucket) error) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucket([]byte(bucket))
+		if err != nil {
+			return err
+		}
+		return fill(b)
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestLargeEntry holds that a history with an entry which no run leaves is refused by name, before it is decoded.
 func TestLargeEntry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "history")
@@ -164,20 +183,9 @@ func TestLargeEntry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket([]byte(card.Keeps))
-		if err != nil {
-			return err
-		}
+	writeHistory(t, path, card.Keeps, func(b *bolt.Bucket) error {
 		return b.Put([]byte("large"), []byte(strings.Repeat("[", mostEntry+1)))
 	})
-	if err = errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
 	_, err = openHistory(path, card.Keeps, newLearner(e))
 	if want := `entry "large": has 1048577 bytes, must be at most 1048576`; err == nil ||
 		!strings.Contains(err.Error(), want) {
@@ -193,20 +201,12 @@ func TestHistoryIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucket([]byte(card.Keeps))
+	writeHistory(t, path, card.Keeps, func(b *bolt.Bucket) (err error) {
 		for i := 0; i < mostEntries+5 && err == nil; i++ {
 			err = b.Put(fmt.Appendf(nil, "old %05d", i), []byte("[7]"))
 		}
 		return err
 	})
-	if err = errors.Join(err, db.Close()); err != nil {
-		t.Fatal(err)
-	}
 	past := []model.PastTask{{Took: time.Second}}
 	kept := func(known int, unsaved ...string) map[string][]model.PastTask {
 		t.Helper()

@@ -67,12 +67,30 @@ func TestLTYARNDraws(t *testing.T) {
 	}
 }
 
-// With one seed already: memoryless fairness gives the desk 1.5 times less over the weeks, a memory makes it even.
+// With one seed already: memoryless fairness gives the desk 1.5 times less over the weeks, a memory makes it even. All
+// weeks of the part take half a minute.
 func TestLTYARNOffice(t *testing.T) {
+	if !papertest.Long() {
+		t.Skip("takes half a minute: with SOJOURN_LONG=1 only")
+	}
 	rows := papertest.Rows(t, officePart())
 	for _, name := range []string{"fair times", "ltrf apart", "karma apart"} {
 		if r := rows[name]; !r.Same() {
 			t.Errorf("%s is %v, want %v", name, r.Median, r.Agrees)
+		}
+	}
+}
+
+// So it is over five days, but for what the desk cannot claim back before they end.
+func TestLTYARNOfficeWeek(t *testing.T) {
+	for name, want := range map[string]paper.Range{"fair": paper.AtLeast(1.4), "ltrf": paper.AtMost(1.1)} {
+		o, err := newOffice(officePolicies[name], 1, 5, deskAndBatch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := o.run()
+		if times := used["batch"] / used["desk"]; !want.Has(times) {
+			t.Errorf("%s: batch had %.2f times what the desk had, want %v", name, times, want)
 		}
 	}
 }

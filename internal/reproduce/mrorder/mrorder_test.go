@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/internal/reproduce/paper"
+	"github.com/sojourn-sched/sojourn/internal/reproduce/papertest"
 	"github.com/sojourn-sched/sojourn/internal/reproduce/testbed"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -36,15 +37,20 @@ func TestMROrderTrials(t *testing.T) {
 	}
 }
 
-// The first jobs of Facebook's day of 2010: the gain of TP-ATI is greatest at 300 jobs, as published, with either size
-// of a block; without the trace the part says what it needs.
+// The first jobs of Facebook's day of 2010.
+const day2010 = "../../workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv.gz"
+
+// The gain of TP-ATI is greatest at 300 jobs, as published, with either size of a block; without the trace the part
+// says what it needs. All rows take a quarter of a minute.
 func TestMROrderTrace(t *testing.T) {
 	part := tracePart()
 	if _, err := part.Trial(t.Context(), paper.Lab{}, 1); !errors.As(err, new(paper.Missing)) {
 		t.Errorf("without a trace: %v", err)
 	}
-	const trace = "../../workload/testdata/traces/swim-FB-2010_samples_24_times_1hr_0.tsv.gz"
-	s, err := part.Trial(t.Context(), paper.Lab{Trace2010: trace}, 1)
+	if !papertest.Long() {
+		t.Skip("takes a quarter of a minute: with SOJOURN_LONG=1 only")
+	}
+	s, err := part.Trial(t.Context(), paper.Lab{Trace2010: day2010}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +61,28 @@ func TestMROrderTrace(t *testing.T) {
 		if v := s.Of(c.Figure); math.IsNaN(v) || math.IsInf(v, 0) {
 			t.Errorf("%q is %v", c.Figure, v)
 		}
+	}
+}
+
+// The row of 300 jobs has a greater gain than its neighbours.
+func TestMROrderTraceRows(t *testing.T) {
+	all, err := firstJobs(day2010, blocks[0].bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gain := map[int]float64{}
+	for _, n := range []int{250, 300, 350} {
+		set := testbed.Setting{Cluster: testbed.SlotCluster(19, 3, 1), Jobs: all[:n:n], Seed: 1}
+		fifo, err := set.Under(t.Context(), "fifo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if gain[n], err = adaptedRounds.bestGain(t.Context(), &set, fifo); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !(gain[250] < gain[300] && gain[300] > gain[350]) {
+		t.Errorf("gains are %v: want most with 300 jobs", gain)
 	}
 }
 

@@ -83,6 +83,9 @@ func (m *manager) restore(p *past) {
 	for _, app := range p.apps {
 		m.restoreApp(app)
 	}
+	for _, name := range p.left {
+		m.saves.put(name, nil)
+	}
 	m.apps.trim(m.config.Completed)
 	saveLife(m)
 	m.saveKeys()

@@ -16,13 +16,15 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// The names of values in the store. Containers are not stored: NodeManagers report them when they register again.
+// The names of values in the store. Containers are not stored: NodeManagers report them when they register again. An
+// application's own value has the first of its names, so it is deleted first: no attempts are missing of one that is
+// there.
 const (
 	nameLife   = "life"
 	nameKeys   = "keys"
 	nameApp    = "app/"    // and the id: an application, without what only the launch of its ApplicationMaster needs
 	nameLaunch = "launch/" // and the id: its whole submission, until the application is over
-	nameOld    = "old%d/"  // numbers from 0, and the id: attempts of long ago, in parts of attemptsOfPart
+	nameOld    = "old"     // a number from 0, a slash and the id: attempts of long ago, in parts of attemptsOfPart
 	nameToken  = "token/"  // and the identifier: a delegation token
 )
 
@@ -80,6 +82,10 @@ const mostInFull = 20
 // and only the last ones change: all attempts before the last mostInFull are written once, part by part.
 const attemptsOfPart = 16
 
+// mostParts is how many parts of an application's attempts one turn adds, so that all that changes of the application
+// fits into one request to ZooKeeper. The attempts after them stay in its own value until a later turn.
+const mostParts = 256
+
 // stored says what the store has of an application beside its latest state.
 type stored struct {
 	launch bool // what only the launch of an ApplicationMaster needs
@@ -87,12 +93,13 @@ type stored struct {
 }
 
 // oldName returns the name of a part of an application's attempts. name is that of the application.
-func oldName(part int, name string) string { return fmt.Sprintf(nameOld, part) + name }
+func oldName(part int, name string) string { return fmt.Sprintf("%s%d/%s", nameOld, part, name) }
 
-// saveOld adds to the values to be stored the parts of an application's attempts that are whole and are not stored yet.
-// name is that of the application.
+// saveOld adds to the values to be stored the parts of an application's attempts that are whole and are not stored yet,
+// mostParts at most. name is that of the application.
 func saveOld(app *application, to map[string][]byte, name string) {
-	for n := attemptsOfPart; len(app.attempts)-n*(app.stored.parts+1) >= mostInFull; app.stored.parts++ {
+	n, whole := attemptsOfPart, max(0, len(app.attempts)-mostInFull)/attemptsOfPart
+	for most := min(whole, app.stored.parts+mostParts); app.stored.parts < most; app.stored.parts++ {
 		part := savedPart{Attempts: savedAttempts(app.attempts[n*app.stored.parts:][:n])}
 		to[oldName(app.stored.parts, name)] = part.Append([]byte{})
 	}
@@ -406,6 +413,7 @@ type past struct {
 	keys   *savedKeys // nil: there was no life before
 	apps   []*savedApp
 	tokens []savedToken
+	left   []string // names of values of no application, which a deletion that was cut short has left
 }
 
 // readPast decodes the values of the store. Applications are in the order of submission.
@@ -430,6 +438,10 @@ func readPast(values map[string][]byte) (*past, error) {
 				err = errors.Join(app.merge(values[nameLaunch+name]), app.addOld(values, name))
 			}
 			p.apps = append(p.apps, app)
+		case strings.HasPrefix(name, nameLaunch), strings.HasPrefix(name, nameOld):
+			if _, app, _ := strings.Cut(name, "/"); values[nameApp+app] == nil {
+				p.left = append(p.left, name)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%.80q: %w", name, err)

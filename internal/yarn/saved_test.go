@@ -152,6 +152,74 @@ func TestAttemptsInOneValue(t *testing.T) {
 	}
 }
 
+// However many attempts are taken over in one value, a turn adds no more than mostParts parts, and all attempts are in
+// the store after each turn. Those in parts are not in the application's value.
+func TestPartsOfOneTurn(t *testing.T) {
+	f, k := newFew(t), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.Validity = 1 })]
+	f.failAgain(app, 2)
+	whole := app.saved()
+	for len(whole.Attempts) < attemptsOfPart*(2*mostParts+1)+mostInFull {
+		whole.Attempts = slices.Insert(whole.Attempts, 0, whole.Attempts[0])
+	}
+	for i := range whole.Attempts {
+		whole.Attempts[i].Diagnostics = fmt.Sprint(i)
+	}
+	name, count := savedName(app.id), len(whole.Attempts)
+	values := maps.Clone(k.values)
+	values[nameApp+name] = whole.Append(nil)
+	p, err := readPast(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, again := newFleet(t, 0), &memory{values: values}
+	keepIn(t, later.m, again)
+	later.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	for turn, want := range []int{mostParts, 2 * mostParts, 2*mostParts + 1, 2*mostParts + 1} {
+		later.do(func(m *manager) (answer, error) { m.apps.byID[app.id].save(); return nil, nil })
+		if again.oldParts() != want {
+			t.Fatalf("turn %d: %d parts are stored, want %d", turn, again.oldParts(), want)
+		}
+		p, err := readPast(again.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(p.apps[0].Attempts); n != count {
+			t.Fatalf("turn %d: %d attempts are stored, want %d", turn, n, count)
+		}
+		for i, a := range p.apps[0].Attempts {
+			if a.Diagnostics != fmt.Sprint(i) {
+				t.Fatalf("turn %d: attempt %d says %q", turn, i, a.Diagnostics)
+			}
+		}
+	}
+}
+
+// What a deletion that was cut short has left of an application is deleted at the next start, and nothing else is.
+func TestLeftOfDeletion(t *testing.T) {
+	f, k := newFew(t), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.Validity = 1 })]
+	f.failAgain(app, 3*mostInFull)
+	want := append(slices.Collect(maps.Keys(k.values)), nameKeys, nameLife)
+	slices.Sort(want)
+	values := maps.Clone(k.values)
+	for _, name := range []string{nameLaunch + "1/9", oldName(0, "1/9"), oldName(12, "1/9"), oldName(0, "1/99")} {
+		values[name] = []byte("left")
+	}
+	p, err := readPast(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, again := newFleet(t, 0), &memory{values: values}
+	keepIn(t, later.m, again)
+	later.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	if got := slices.Sorted(maps.Keys(again.values)); !slices.Equal(got, want) {
+		t.Errorf("the store has %q, want %q", got, want)
+	}
+}
+
 // A restart writes its life, its keys, and what changes by it: an application whose ApplicationMaster had said that it
 // is over is over now. Those that were over before stay as they are, however many they are.
 func TestRestartWritesLittle(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,63 @@ func connected(t *testing.T, at, user string) *zoo.Session {
 	}
 	t.Cleanup(session.Close)
 	return session
+}
+
+// An application whose attempts, with more than 1 MiB of diagnostics, were stored in one value is stored in parts: at
+// once, and with all that is stored after it.
+func TestManyAttemptsInZooKeeper(t *testing.T) {
+	const count, long = 116, 16 << 10
+	session := connected(t, zootest.Start(t).Address, "rm:secret")
+	f, k := newFew(t), &memory{values: map[string][]byte{}}
+	keepIn(t, f.m, k)
+	app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.Validity = 1 })]
+	f.failAgain(app, 2)
+	whole := app.saved()
+	whole.Attempts[0].Diagnostics = strings.Repeat("x", long)
+	for len(whole.Attempts) < count {
+		whole.Attempts = slices.Insert(whole.Attempts, 0, whole.Attempts[0])
+	}
+	k.values[nameApp+savedName(app.id)] = whole.Append(nil)
+	stored := func(owner string) (*zoo.Values, *past) {
+		t.Helper()
+		to, values, err := session.Take("/rmstore/sojourn/blue", owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := readPast(values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return to, p
+	}
+	to, _ := stored("one")
+	if err := to.Commit(k.values); err != nil {
+		t.Fatal(err)
+	}
+	to, p := stored("two")
+	later := newFleet(t, 0)
+	keepIn(t, later.m, to)
+	later.do(func(m *manager) (answer, error) {
+		m.restore(p)
+		m.apps.byID[app.id].save()
+		return nil, nil
+	})
+	if err := later.m.saves.close(); err != nil {
+		t.Fatal(err)
+	}
+	_, p = stored("three")
+	if p.keys == nil || len(p.apps) != 1 {
+		t.Fatalf("keys %v, and %d applications", p.keys != nil, len(p.apps))
+	}
+	got := p.apps[0]
+	if got.Parts != (count-mostInFull)/attemptsOfPart || len(got.Attempts) != count {
+		t.Fatalf("%d attempts are stored, want %d; of parts there are %d", len(got.Attempts), count, got.Parts)
+	}
+	for i := range count - 1 { // the last one may still run
+		if !reflect.DeepEqual(got.Attempts[i], whole.Attempts[i]) {
+			t.Fatalf("attempt %d is %.300v, was %.300v", i+1, got.Attempts[i], whole.Attempts[i])
+		}
+	}
 }
 
 // Where several ResourceManagers take turns, the state goes from Hadoop's nodes of ZooKeeper to ours and back, under

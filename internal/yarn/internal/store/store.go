@@ -13,7 +13,8 @@ import (
 // calls it.
 type Keeper interface {
 	// Commit writes values by name; nil: to be deleted. Values of one thing, whose names are alike after their first
-	// slash, are written together or not at all. After ErrTaken it is not called again.
+	// slash, are written together or not at all. If all values of one thing that batch names are deleted, they may be
+	// deleted one after the other, in the order of their names. After ErrTaken it is not called again.
 	Commit(batch map[string][]byte) error
 	Close() error
 }

@@ -24,7 +24,8 @@ import (
 // request. A value that is larger than partSize has several parts. The first part, its head, is written last. The other
 // parts never take the place of parts that the present head names, so a value is whole at any time, whenever the
 // process ends: there are two places for parts, and a head says in which one its parts are. The request that writes a
-// head deletes the parts of the head before.
+// head deletes the parts of the head before. If the values of one thing are too large for one request, none of their
+// bytes are in the heads, so the request that writes all the heads is small.
 //
 //	ROOT/fence           is written once by each process that takes the values over. Each later request checks its
 //	                     version, so a process that was replaced writes nothing, however long its requests took.
@@ -68,8 +69,11 @@ func partsOf(head []byte) (p parts, ok bool) {
 
 const (
 	folders  = 64        // of values
-	partSize = 256 << 10 // bytes of a part; a request has at most three times as many
-	mostOps  = 500       // of a request
+	partSize = 256 << 10 // bytes of a part
+	mostHeld = 512 << 10 // bytes in the heads of one thing's values
+	mostSize = 768 << 10 // bytes of a request for several things
+	mostOps  = 500       // of a request for several things
+	opSize   = 256       // bytes of an operation beside its node's name and its data, with an access list: at most
 	readers  = 32        // requests on their way at a time while all is taken over
 	headSize = 2 * crc32.Size
 	// schema is what the root node says of how values are kept. Since "1" an application's attempts are kept apart.
@@ -213,11 +217,10 @@ func (v *Values) sweep(nodes []string) error {
 		if named[node] {
 			continue
 		}
-		r.ops = append(r.ops, &zk.DeleteRequest{Path: node, Version: -1})
-		if len(r.ops) > mostOps {
-			if err := r.send(); err != nil {
-				return err
-			}
+		one := request{to: v}
+		one.delete(node)
+		if err := r.add(one); err != nil {
+			return err
 		}
 	}
 	return r.send()
@@ -286,19 +289,52 @@ func (v *Values) Commit(batch map[string][]byte) error {
 		v.unsure = false
 	}
 	r := request{to: v}
-	for i, name := range names {
-		if i > 0 && thing(name) != thing(names[i-1]) && (r.size > partSize || len(r.ops) > mostOps) {
-			if err := r.send(); err != nil {
-				return err
-			}
-		}
-		if batch[name] == nil {
-			r.remove(name)
-		} else if err := r.write(name, batch[name]); err != nil {
+	for len(names) > 0 {
+		n := together(names, batch)
+		one, err := v.changes(names[:n], batch)
+		if err != nil {
 			return err
 		}
+		if err := r.add(one); err != nil {
+			return err
+		}
+		names = names[n:]
 	}
 	return r.send()
+}
+
+// together returns how many of the names, from the first on, one request changes: all those of one thing. If all of
+// them are deleted, one request deletes no more than mostOps.
+func together(names []string, batch map[string][]byte) int {
+	n, deleted := 0, true
+	for n < len(names) && thing(names[n]) == thing(names[0]) {
+		deleted = deleted && batch[names[n]] == nil
+		n++
+	}
+	if deleted {
+		return min(n, mostOps)
+	}
+	return n
+}
+
+// changes returns the request that changes the values of one thing as batch says. It sends at once what is not in the
+// heads.
+func (v *Values) changes(names []string, batch map[string][]byte) (request, error) {
+	r, held, most := request{to: v}, 0, partSize
+	for _, name := range names {
+		held += min(len(batch[name]), partSize)
+	}
+	if held > mostHeld {
+		most = 0
+	}
+	for _, name := range names {
+		if batch[name] == nil {
+			r.remove(name)
+		} else if err := r.write(name, batch[name], most); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }
 
 // lookUp finds out which parts of values there are.
@@ -325,7 +361,7 @@ func (v *Values) lookUp(names []string) error {
 type request struct {
 	to    *Values
 	ops   []any            // requests of the library
-	size  int              // of values, in bytes
+	size  int              // in bytes, at most
 	parts map[string]parts // of each value afterwards, by name
 }
 
@@ -336,7 +372,27 @@ func (r *request) set(node string, data []byte, there bool) {
 	} else {
 		r.ops = append(r.ops, &zk.CreateRequest{Path: node, Data: data, Acl: r.to.session.acl})
 	}
-	r.size += len(data)
+	r.size += opSize + len(node) + len(data)
+}
+
+// delete deletes a node, which is there.
+func (r *request) delete(node string) {
+	r.ops = append(r.ops, &zk.DeleteRequest{Path: node, Version: -1})
+	r.size += opSize + len(node)
+}
+
+// add adds the changes of one thing. It sends the changes before them at once, if both together are too large.
+func (r *request) add(one request) error {
+	if r.size+one.size > mostSize || len(r.ops)+len(one.ops) > mostOps {
+		if err := r.send(); err != nil {
+			return err
+		}
+	}
+	r.ops, r.size = append(r.ops, one.ops...), r.size+one.size
+	for name, has := range one.parts {
+		r.have(name, has)
+	}
+	return nil
 }
 
 // remove deletes a value, if it is there.
@@ -349,7 +405,7 @@ func (r *request) remove(name string) {
 func (r *request) drop(name string, from int) {
 	has := r.to.parts[name]
 	for part := from; part < has.count; part++ {
-		r.ops = append(r.ops, &zk.DeleteRequest{Path: r.to.node(name, part, has.second), Version: -1})
+		r.delete(r.to.node(name, part, has.second))
 	}
 }
 
@@ -361,10 +417,11 @@ func (r *request) have(name string, has parts) {
 	r.parts[name] = has
 }
 
-// write adds a value. It sends the parts of a large value after the head in requests of their own, at once: to the
-// place where the present head has none.
-func (r *request) write(name string, value []byte) error {
-	had, has := r.to.parts[name], parts{count: max(1, (len(value)+partSize-1)/partSize)}
+// write adds a value. inHead bytes of it are in the head, at most. write sends the parts after the head in requests of
+// their own, at once: to the place where the present head has none.
+func (r *request) write(name string, value []byte, inHead int) error {
+	first, rest := value[:min(len(value), inHead)], value[min(len(value), inHead):]
+	had, has := r.to.parts[name], parts{count: 1 + (len(rest)+partSize-1)/partSize}
 	has.second = has.count > 1 && had.count > 1 && !had.second
 	for part := has.count - 1; part > 0; part-- {
 		own, node := request{to: r.to}, r.to.node(name, part, has.second)
@@ -372,15 +429,15 @@ func (r *request) write(name string, value []byte) error {
 		if err != nil {
 			return fmt.Errorf("look for %s: %w", node, err)
 		}
-		own.set(node, value[part*partSize:min(len(value), (part+1)*partSize)], there)
+		own.set(node, rest[(part-1)*partSize:min(len(rest), part*partSize)], there)
 		if err := own.send(); err != nil {
 			return err
 		}
 	}
-	head := make([]byte, 0, headSize+min(len(value), partSize))
+	head := make([]byte, 0, headSize+len(first))
 	head = binary.BigEndian.AppendUint32(head, crc32.ChecksumIEEE(value))
 	head = binary.BigEndian.AppendUint32(head, has.encode())
-	r.set(r.to.head(name), append(head, value[:min(len(value), partSize)]...), had.count > 0)
+	r.set(r.to.head(name), append(head, first...), had.count > 0)
 	r.drop(name, 1)
 	r.have(name, has)
 	return nil

@@ -249,7 +249,7 @@ func TestLargeValueIsWholeAtAnyTime(t *testing.T) {
 	}
 	for i, next := range [][]byte{large("b"), large("c"), large("d")[:partSize+1], []byte("small"), large("e")} {
 		r := request{to: v}
-		if err := r.write(name, next); err != nil { // all but the head
+		if err := r.write(name, next, partSize); err != nil { // all but the head
 			t.Fatal(err)
 		}
 		var found map[string][]byte
@@ -272,6 +272,58 @@ func TestLargeValueIsWholeAtAnyTime(t *testing.T) {
 		if want := max(1, (len(now)+partSize-1)/partSize); err != nil || len(nodes) != want {
 			t.Errorf("write %d: nodes %q, %v, want %d", i, nodes, err, want)
 		}
+	}
+}
+
+// The values of one thing are written together or not at all, however large they all are. They and long names are in
+// requests of less than 1 MiB: ZooKeeper would refuse others, and all changes after them.
+func TestLargeChanges(t *testing.T) {
+	zoo := start(t)
+	v, _ := take(t, zoo.session(t), "one")
+	app := func(letter string, size, parts int) map[string][]byte {
+		all := map[string][]byte{"app/1/1": []byte(letter), "launch/1/1": bytes.Repeat([]byte(letter), size)}
+		for part := range parts {
+			all[fmt.Sprintf("old%d/1/1", part)] = bytes.Repeat([]byte(letter), size)
+		}
+		return all
+	}
+	tokens, names := map[string][]byte{}, strings.Repeat("\xff", 700) // each byte takes three in the name of a node
+	for i := range mostOps {
+		tokens[fmt.Sprintf("token/%s%d", names, i)] = []byte("t")
+	}
+	want := map[string][]byte{}
+	for i, batch := range []map[string][]byte{
+		app("a", 1000, 3),
+		app("b", partSize, 6),
+		app("c", partSize+1, 9),
+		app("d", 10, 9),
+		tokens,
+		app("e", 2000, 3*mostOps), // more parts than a request for several things has changes
+	} {
+		if _, err := v.changes(slices.Sorted(maps.Keys(batch)), batch); err != nil { // all but the heads
+			t.Fatalf("batch %d: %v", i, err)
+		}
+		var found map[string][]byte
+		if v, found = take(t, zoo.session(t), "one"); !maps.EqualFunc(found, want, bytes.Equal) {
+			t.Fatalf("batch %d, cut short: read %d values, want the %d of before", i, len(found), len(want))
+		}
+		if err := v.Commit(batch); err != nil {
+			t.Fatalf("batch %d: %v", i, err)
+		}
+		maps.Copy(want, batch)
+		if v, found = take(t, zoo.session(t), "two"); !maps.EqualFunc(found, want, bytes.Equal) {
+			t.Fatalf("batch %d: read %d values, want %d, or others", i, len(found), len(want))
+		}
+	}
+	none := map[string][]byte{}
+	for name := range want {
+		none[name] = nil
+	}
+	if err := v.Commit(none); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := take(t, zoo.session(t), "three"); len(found) > 0 {
+		t.Errorf("%d values are left of those that were deleted", len(found))
 	}
 }
 

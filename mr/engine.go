@@ -17,8 +17,9 @@ import (
 // Work is what a job does. The engine decides when and where attempts run; Work runs them.
 type Work interface {
 	// Stages returns the next stages: the first ones when the job arrives, and further ones whenever all stages so far
-	// are done. No stages means that the job is over and its output in place. Only a job that is Open may have further
-	// ones: else they fail it. A call may take long: the engine does not wait for it.
+	// are done. No stages means that the job is over and its output in place; after an error the job has no output.
+	// Only a job that is Open may have further stages: else they fail it. A call may take long: other jobs go on
+	// meanwhile. When ctx is done it returns soon, with an error if the output is not in place.
 	Stages(ctx context.Context) ([]sched.StageSpec, error)
 	// Run runs an attempt to its end, on a goroutine of its own. It returns ErrCommitted if another attempt of the task
 	// was faster.
@@ -150,7 +151,9 @@ type engine struct {
 
 // Serve runs jobs to their end and returns their results, in the order of jobs. It closes the Work of each. When ctx is
 // done it ends all attempts and returns the error of ctx. Jobs that are not over then, or have not arrived, are
-// sched.Killed. A job whose planning goes on although ctx is done has no result, and is closed when its planning ends.
+// sched.Killed, and have no output. A job whose output is being published then is not killed: Serve waits for it, and
+// returns no error if all jobs have succeeded. A job whose first stages are still being planned although ctx is done
+// has no result, and is closed when its planning ends.
 func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
 	if config.Core.Can &= Powers; config.Core.Can == 0 {
 		config.Core.Can = Powers
@@ -180,8 +183,11 @@ func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, err
 	}
 	var err error
 	if ctx.Err() != nil {
-		e.stop()
-		err = context.Cause(ctx)
+		e.stop(ctx)
+		unsuccessful := func(r Result) bool { return r.Outcome != sched.OK }
+		if len(e.results) < len(jobs) || slices.ContainsFunc(e.results, unsuccessful) {
+			err = context.Cause(ctx)
+		}
 	}
 	slices.SortFunc(e.results, func(a, b Result) int { return cmp.Compare(a.Index, b.Index) })
 	return e.results, err
@@ -409,8 +415,8 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 				return
 			}
 		}
-	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted):
-		done.Outcome = sched.Killed
+	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted), j.asked, ctx.Err() != nil:
+		done.Outcome = sched.Killed // asked: all tasks are done, so that no failure may end the job now
 	case lost, errors.Is(err, errChaos), errors.Is(err, errNotYet), errors.Is(err, errGone):
 		done.Outcome = sched.Lost
 	default:
@@ -449,7 +455,7 @@ func (e *engine) undone(l *Launch, err error) bool {
 	if !errors.As(err, &lost) {
 		return false
 	}
-	if l.job.ended {
+	if l.job.ended || l.job.asked { // asked: all tasks are done, and need no output of a map any more
 		return true
 	}
 	stage := l.Stage - 1
@@ -476,17 +482,27 @@ func (e *engine) undone(l *Launch, err error) bool {
 	return true
 }
 
-// ask asks the work of job j for its next stages, on a goroutine of its own. The answer arrives as mail.
+// ask asks the work of job j for its next stages, on a goroutine of its own. The answer arrives as mail. If ctx is done
+// it does not ask, because the work might publish the output of a job that is about to be killed.
 func (e *engine) ask(ctx context.Context, j *jobLife) {
+	if ctx.Err() != nil {
+		return
+	}
+	j.asked = true
 	go func() {
 		stages, err := j.work.Stages(ctx)
-		e.mail.send(func(e *engine, _ context.Context) { e.answered(j, stages, err) })
+		e.mail.send(func(e *engine, ctx context.Context) { e.answered(ctx, j, stages, err) })
 	}()
 }
 
 // answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none. It fails on
-// an error, if a stage cannot run, and if the job was not to have more stages.
-func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
+// an error, if a stage cannot run, and if the job was not to have more stages. If ctx is done, a job that does not end
+// is left as it is, to be killed.
+func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageSpec, err error) {
+	j.asked = false
+	if ctx.Err() != nil && (err != nil || len(stages) > 0) {
+		return
+	}
 	e.events = append(e.events, j.held...)
 	j.held = nil
 	if j.ended {
@@ -510,6 +526,7 @@ func (e *engine) answered(j *jobLife, stages []sched.StageSpec, err error) {
 		}
 		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: j.id})
 	case len(stages) == 0:
+		j.outcome = sched.OK
 		if j.sub.Spec.Open {
 			e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Job: j.id})
 		}
@@ -623,9 +640,10 @@ func (e *engine) submitJob(p plannedJob) {
 	if p.err == nil {
 		p.err = e.cannotRun(p.stages, 0)
 	}
-	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, err: p.err}
+	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, outcome: sched.Killed, err: p.err}
 	if p.err != nil { // the core never hears of it
-		e.close(j, sched.Failed, p.err)
+		j.outcome = sched.Failed
+		e.close(j)
 		return
 	}
 	spec := *p.sub.Spec
@@ -652,23 +670,22 @@ func (e *engine) closeIfOver(j *jobLife) {
 		return
 	}
 	delete(e.jobs, j.id)
-	err := j.err
-	if j.outcome == sched.OK {
-		err = nil
-	}
-	e.close(j, j.outcome, err)
+	e.close(j)
 }
 
 // close closes the work of a job, and notes its result.
-func (e *engine) close(j *jobLife, outcome sched.Outcome, err error) {
+func (e *engine) close(j *jobLife) {
 	e.closing++
 	if j.index != noResult {
-		e.results = append(e.results, Result{j.index, j.id, outcome, err, j.failed, j.slowed, j.probe != nil,
-			j.notProbed})
+		r := Result{j.index, j.id, j.outcome, nil, j.failed, j.slowed, j.probe != nil, j.notProbed}
+		if j.outcome == sched.Failed {
+			r.Err = j.err
+		}
+		e.results = append(e.results, r)
 	}
-	at := len(e.results) - 1
+	at, ok := len(e.results)-1, j.outcome == sched.OK
 	go func() {
-		err := j.work.Close(outcome == sched.OK)
+		err := j.work.Close(ok)
 		e.mail.send(func(e *engine, _ context.Context) {
 			e.closing--
 			if j.index == noResult { // what a probe could not remove its job removes, or says why not
@@ -759,9 +776,13 @@ func (e *engine) wait(ctx context.Context) {
 	}
 }
 
-// stop waits for all attempts and plans, whose context has ended. It leaves behind what does not end within patience.
-// The time is counted in parts: while the whole process stands still, one part passes at most.
-func (e *engine) stop() {
+// stop waits for all attempts and plans, whose context ctx has ended. It leaves behind what does not end within
+// patience. The time is counted in parts: while the whole process stands still, one part passes at most.
+//
+// For jobs that have been asked for their next stages it waits as long as that takes, because their output may be
+// published at any instant until they answer. If that was the end of the last job, the core learns it. Otherwise the
+// core is not called any more, because it would start attempts of other jobs.
+func (e *engine) stop(ctx context.Context) {
 	parts := 10
 	tick := time.NewTicker(patience / time.Duration(parts))
 	defer tick.Stop()
@@ -771,36 +792,60 @@ func (e *engine) stop() {
 		case <-tick.C:
 			parts--
 		}
-		for _, m := range e.mail.take() {
-			m(e, context.Background())
+		e.read(ctx)
+	}
+	asked := func(j *jobLife) bool { return j.asked }
+	for e.anyJob(asked) {
+		<-e.mail.ready
+		e.read(ctx)
+	}
+	killed := func(j *jobLife) bool { return j.index != noResult && j.outcome == sched.Killed }
+	if len(e.arriving) == 0 && len(e.planning) == 0 && !e.anyJob(killed) {
+		for _, j := range e.jobs {
+			e.endProbe(j)
+		}
+		e.step(e.now())
+		e.awaitClosed(ctx) // a job is closed after its probe
+	}
+	e.closeAll(ctx)
+}
+
+// awaitClosed returns when all jobs that are being closed are closed.
+func (e *engine) awaitClosed(ctx context.Context) {
+	for e.closing > 0 {
+		<-e.mail.ready
+		e.read(ctx)
+	}
+}
+
+// anyJob reports whether is holds for a job that the core was told of, and that is not closed.
+func (e *engine) anyJob(is func(*jobLife) bool) bool {
+	for _, j := range e.jobs {
+		if is(j) {
+			return true
 		}
 	}
-	e.closeAll()
+	return false
 }
 
 // closeAll closes the jobs that are left, also those that the core was never told of, and waits until they are closed.
-// It does not wait for a job that is still being planned: its Close may wait until the plan is made.
-func (e *engine) closeAll() {
+// It does not wait for a job whose first stages are still being planned: its Close may wait until the plan is made.
+func (e *engine) closeAll(ctx context.Context) {
 	for id, j := range e.jobs {
 		delete(e.jobs, id)
-		e.close(j, sched.Killed, nil)
+		e.close(j)
 	}
 	for _, p := range e.planned {
 		delete(e.planning, p.index)
 		e.arriving = append(e.arriving, p.arrival)
 	}
 	for _, a := range e.arriving {
-		e.close(&jobLife{index: a.index, work: a.sub.Work}, sched.Killed, nil)
+		e.close(&jobLife{index: a.index, work: a.sub.Work, outcome: sched.Killed})
 	}
 	for _, w := range e.planning {
 		go func() { _ = w.Close(false) }()
 	}
-	for e.closing > 0 {
-		<-e.mail.ready
-		for _, m := range e.mail.take() {
-			m(e, context.Background())
-		}
-	}
+	e.awaitClosed(ctx)
 }
 
 // counters returns an attempt's counts as estimators and records have them.

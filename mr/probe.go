@@ -133,7 +133,7 @@ func (e *engine) probe(of *jobLife) {
 		Stages: stages,
 		Probes: of.id,
 	}
-	p := &jobLife{id: e.newest, index: noResult, work: work, of: of,
+	p := &jobLife{id: e.newest, index: noResult, work: work, of: of, outcome: sched.Killed,
 		sub: Submission{Spec: &spec, Work: work, Timeout: of.sub.Timeout}}
 	for i := range stages {
 		p.addStage(stages[i].Tasks)

@@ -128,7 +128,8 @@ func CountersOf(w Work) Counters {
 	return c
 }
 
-// Stages plans the first round, or ends the last round and plans the next. After the last round it commits the job.
+// Stages plans the first round, or ends the last round and plans the next. After the last round it commits the job,
+// unless ctx is done. A commit that has begun is not interrupted.
 func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 	w.planning.Lock()
 	defer w.planning.Unlock()
@@ -149,6 +150,9 @@ func (w *jobWork) Stages(ctx context.Context) ([]sched.StageSpec, error) {
 	}
 	next, err := w.next(r)
 	if err != nil {
+		return nil, err
+	}
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	if next == nil {

@@ -1,11 +1,13 @@
 package mr
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -82,5 +84,43 @@ func TestServeTooLarge(t *testing.T) {
 		!strings.Contains(results[0].Err.Error(), "asks for 1 reduce-slots, more") ||
 		w.closed.Load() != 1 {
 		t.Errorf("%v, %v", results, err)
+	}
+}
+
+// TestOverwriteKilledBetweenNames: where the file system cannot exchange two names, a run that is killed after the old
+// output lost its name and before the new one got it loses neither the old output nor its name. An old output that was
+// replaced is removed.
+func TestOverwriteKilledBetweenNames(t *testing.T) {
+	for _, c := range []struct {
+		there, overwrite bool
+		want             string
+	}{{false, true, "old"}, {false, false, "old"}, {true, true, "new"}} {
+		dir := t.TempDir()
+		out, temporary := filepath.Join(dir, "out"), filepath.Join(dir, ".out._temporary")
+		folders := map[string]string{filepath.Join(temporary, "round-0"+safefile.Replaced): "old"}
+		if c.there {
+			folders[out] = "new"
+		} else {
+			folders[filepath.Join(temporary, "round-0")] = "new"
+		}
+		for folder, text := range folders {
+			if err := os.MkdirAll(folder, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			write(t, folder, "part-r-00000", text)
+			write(t, folder, successFile, "")
+		}
+		w, err := OpenWorkspace(out, c.overwrite)
+		if c.overwrite != (err == nil) || err != nil && !errors.Is(err, ErrOutputExists) {
+			t.Errorf("%+v: error %v", c, err)
+		}
+		if w != nil {
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := strings.Join(readParts(t, out), ""); got != c.want {
+			t.Errorf("%+v: the output is %q", c, got)
+		}
 	}
 }

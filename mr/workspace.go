@@ -66,8 +66,8 @@ func OpenWorkspace(output string, overwrite bool) (*Workspace, error) {
 	if err := w.claim(); err != nil {
 		return nil, fmt.Errorf("output %s: %w", output, err)
 	}
-	// Another run may have finished between the first look and the lock.
-	if err := errors.Join(w.mayWrite(), w.sweep()); err != nil {
+	// Another run may have finished between the first look and the lock, and sweep may give an output its name again.
+	if err := errors.Join(w.sweep(), w.mayWrite()); err != nil {
 		return nil, errors.Join(fmt.Errorf("output %s: %w", output, err), w.Close())
 	}
 	return w, nil
@@ -130,7 +130,8 @@ func (w *Workspace) claim() error {
 	}
 }
 
-// sweep removes what a killed run left behind.
+// sweep removes what a killed run left behind. If that run was about to replace the output, and had taken the name from
+// the old one but not given it to the new one, sweep gives the name back to the old one.
 func (w *Workspace) sweep() error {
 	entries, err := os.ReadDir(w.dir)
 	if err != nil {
@@ -140,7 +141,16 @@ func (w *Workspace) sweep() error {
 		if e.Name() == lockFile {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(w.dir, e.Name())); err != nil {
+		path := filepath.Join(w.dir, e.Name())
+		if strings.HasSuffix(path, safefile.Replaced) {
+			switch err := safefile.MoveFolder(path, w.output, false); {
+			case err == nil:
+				continue
+			case !errors.Is(err, fs.ErrExist):
+				return fmt.Errorf("give the old output its name again: %w", err)
+			}
+		}
+		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("remove leftovers: %w", err)
 		}
 	}

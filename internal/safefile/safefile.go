@@ -110,6 +110,10 @@ func (d *DraftFolder) Keep(replace bool) error {
 // Drop removes the folder, unless it has been kept.
 func (d *DraftFolder) Drop() { _ = os.RemoveAll(d.Name) }
 
+// Replaced is what MoveFolder adds to the name from for the folder that it replaces, if the file system cannot exchange
+// two names. A process that dies meanwhile may leave no folder with the name to.
+const Replaced = ".replaced"
+
 // MoveFolder gives the folder from the name to, atomically where the file system can. If a folder has that name, it
 // gets the name from if replace says so; else the error is fs.ErrExist.
 func MoveFolder(from, to string, replace bool) error {
@@ -123,7 +127,7 @@ func MoveFolder(from, to string, replace bool) error {
 	if unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_EXCHANGE) == nil {
 		return nil
 	}
-	old := from + ".replaced"
+	old := from + Replaced
 	if err := os.Rename(to, old); err != nil {
 		return err
 	}

@@ -108,7 +108,8 @@ state over the whole input. docs/programs.md has the contract of programs, and t
 	fl.StringVar(&f.program.Mapper, "mapper", "", "program that reads lines and writes key TAB value lines")
 	fl.StringVar(&f.program.Reducer, "reducer", "", "program that reads those lines in order of keys; NONE: no reduce")
 	fl.StringVar(&f.program.Combiner, "combiner", "", "program to run on parts of the mapper's output first")
-	fl.Int32Var(&f.program.Reduces, "reduces", -1, "number of parts of the output; default: as many as cores")
+	fl.Int32Var(&f.program.Reduces, "reduces", -1, "number of parts of the output; 0, for programs only: no reduce, "+
+		"each map writes a part; default: as many as cores")
 	fl.StringArrayVarP(&f.conf, "define", "D", nil, "KEY=VALUE of a job's configuration; several by repeating the flag")
 	f.terms.register(c)
 	fl.StringVar(

@@ -85,8 +85,8 @@ Ctrl-C kills what was submitted.`,
 		"shipped if it is a file here")
 	fl.StringVar(&f.program.Reducer, "reducer", "", "program that reads those lines in order of keys; NONE: no reduce")
 	fl.StringVar(&f.program.Combiner, "combiner", "", "program to run on parts of the mapper's output first")
-	fl.Int32Var(&f.program.Reduces, "reduces", -1, "number of parts of the output; default: as the cluster's "+
-		"configuration says")
+	fl.Int32Var(&f.program.Reduces, "reduces", -1, "number of parts of the output; 0, for programs only: no "+
+		"reduce, each map writes a part; default: as the cluster's configuration says")
 	fl.StringArrayVarP(&f.conf, "define", "D", nil, "KEY=VALUE of a job's configuration; several by repeating the flag")
 	fl.StringVar(&f.jar, "jar", "", "MapReduce jar that reads -D options; its arguments follow --, with {input} and "+
 		"{output} for those of the job")

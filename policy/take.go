@@ -83,6 +83,7 @@ type taker struct {
 	waiting line               // of what is suspended, the first first, in one group
 	runs    sched.Per[runners] // by stage: its attempts that may run
 	promiseCount
+	maxima
 	parked []*sched.Attempt // scratch
 	coming sched.Resources  // how much more masters will hold when all promises have been used
 }
@@ -92,6 +93,7 @@ type promise struct {
 	Stage   sched.StageID
 	Node    sched.NodeID
 	Attempt sched.AttemptID
+	Resumes bool `json:",omitempty"` // a suspended attempt gets the room; it has its memory already
 }
 
 // A bar is a node that was kept for a stage in vain: the stage avoids the node, or waits for a node near its input. No
@@ -101,7 +103,8 @@ type bar struct {
 	Node  sched.NodeID
 }
 
-// mostTries bounds how many running attempts of a stage are looked at for one that would make room.
+// mostTries bounds how many running attempts of a stage are looked at for one that would make room, and how many stages
+// a decision passes over because the maxima of their queues hold them back.
 const mostTries = 32
 
 // will returns how many attempts st will have when all promises have been used and all that were asked to leave have
@@ -289,7 +292,7 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 	t.foresee(p)
 	// What is kept for one stage may have been the room that another passed over: then that one lacks room as well.
 	for n := -1; n < len(t.Promises); {
-		n = len(t.Promises)
+		n, t.passed = len(t.Promises), 0
 		order.sync(p)
 		t.victims.sync(p)
 		for k := range sched.NumResources {
@@ -363,7 +366,7 @@ func (t *taker) takeFor(p *sched.Plan, a *sched.Attempt) {
 	need := st.Spec.PerTask
 	need[sched.Memory] = 0 // it still has that
 	if b := t.lastOn(p, p.Node(a.Node), st, need); b != nil && t.leave(p, b) {
-		t.promise(p, st, b)
+		t.promise(p, promise{Stage: st.ID, Node: b.Node, Attempt: b.ID, Resumes: true})
 	}
 }
 
@@ -385,15 +388,25 @@ func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched
 	return last
 }
 
-// promise notes that a leaves for the sake of st, and keeps its node for that.
-func (t *taker) promise(p *sched.Plan, st *sched.Stage, a *sched.Attempt) {
-	p.Reserve(st, p.Node(a.Node))
-	c := promise{st.ID, a.Node, a.ID}
+// takeFrom makes attempt a leave and promises the room to a waiting task of st. It reports whether the plan accepts
+// that.
+func (t *taker) takeFrom(p *sched.Plan, st *sched.Stage, a *sched.Attempt) bool {
+	if !t.leave(p, a) {
+		return false
+	}
+	t.promise(p, promise{Stage: st.ID, Node: a.Node, Attempt: a.ID})
+	return true
+}
+
+// promise notes promise c, and keeps its node for it.
+func (t *taker) promise(p *sched.Plan, c promise) {
+	st := p.Stage(c.Stage)
+	p.Reserve(st, p.Node(c.Node))
 	t.Promises = append(t.Promises, c)
 	t.add(c, 1)
 	*t.Promised.Of(st) += 1
 	p.TouchJob(st.Job)
-	t.coming = t.coming.Add(comes(p, c))
+	t.expect(p, c)
 }
 
 // takeOne makes one attempt that holds a kind of resource leave for the first stage, or passes over a stage that cannot
@@ -412,8 +425,11 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		order.skip(st)
 		return true
 	}
-	if st.Job == last.Job || !t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0)) {
+	if !t.yields(p, st, last) {
 		return false
+	}
+	if !t.underMax(p, st, nil, st.Spec.PerTask) {
+		return t.takeWithin(p, order, st, reporting)
 	}
 	var a *sched.Attempt
 	if reporting {
@@ -422,14 +438,18 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		a = t.victim(p, st, last)
 	}
 	switch {
-	case a != nil && t.leave(p, a):
-		t.promise(p, st, a)
+	case a != nil && t.takeFrom(p, st, a):
 	case reporting:
 		return false
 	default:
 		t.victims.skip(last)
 	}
 	return true
+}
+
+// yields reports whether an attempt of stage last may leave for the sake of st.
+func (t *taker) yields(p *sched.Plan, st, last *sched.Stage) bool {
+	return st.Job != last.Job && t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0))
 }
 
 // last returns the last in order of the stages that hold a kind of resource; nil: none.
@@ -505,33 +525,6 @@ func (t *taker) freed(p *sched.Plan, a *sched.Attempt) sched.Resources {
 		freed[sched.Memory] = 0
 	}
 	return freed
-}
-
-// underMax reports whether the queues of st stay within their maxima with need once attempt a has left. O(depth of the
-// queue tree).
-func (t *taker) underMax(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
-	freed := t.freed(p, a)
-	for id := st.Job.Queue; ; id = p.Queues[id].Parent {
-		q := p.Queues[id]
-		room := q.Max.Sub(q.Used)
-		if within(p.View, a.Stage.Job.Queue, id) {
-			room = room.Add(freed)
-		}
-		if !need.FitsIn(room) {
-			return false
-		}
-		if id == 0 {
-			return true
-		}
-	}
-}
-
-// within reports whether queue is above, or lies below it.
-func within(v *sched.View, queue, above sched.QueueID) bool {
-	for queue != above && queue != 0 {
-		queue = v.Queues[queue].Parent
-	}
-	return queue == above
 }
 
 // runners are the attempts of a stage that may run, in order of launch: those that were seen at the last call of

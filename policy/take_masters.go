@@ -28,14 +28,6 @@ func startedTasks(j *sched.Job) bool {
 	return false
 }
 
-// foresee sums up in coming by how much the promises will change what masters hold.
-func (t *taker) foresee(p *sched.Plan) {
-	t.coming = sched.Resources{}
-	for _, c := range t.Promises {
-		t.coming = t.coming.Add(comes(p, c))
-	}
-}
-
 // comes returns how much more masters will hold when promise c has been used: its attempt has left, and its stage has
 // started a task there.
 func comes(p *sched.Plan, c promise) (more sched.Resources) {
@@ -80,8 +72,7 @@ func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) b
 	}
 	for a := range p.Attempts(last) {
 		if a.State == sched.Running && order.masters.oneMoreFits(p.View, st, t.coming.Sub(p.Amount(a.Holds))) &&
-			t.makesRoom(p, st, a, st.Spec.PerTask) && t.leave(p, a) {
-			t.promise(p, st, a)
+			t.makesRoom(p, st, a, st.Spec.PerTask) && t.takeFrom(p, st, a) {
 			return true
 		}
 	}

@@ -85,6 +85,71 @@ func TestMakesRoom(t *testing.T) {
 	c.Step(0, []sched.Event{nodeOf(2), jobOf(1, "", 2, both), jobOf(2, "", 9, one), jobOf(3, "", 9, one)})
 }
 
+// Promises count against the maxima of queues: what their tasks need, less what still leaves the same queue for them.
+// Queue q may hold two slots and 2 GiB; a task of it and one of queue r leave, and each has a slot and 1 GiB.
+func TestPromisesCountAgainstMaxima(t *testing.T) {
+	each := sched.Resources{sched.MapSlots: 1, sched.Memory: 1024}
+	memory := sched.Resources{sched.Memory: 1024}
+	decided := false
+	c := sched.New(sched.Config{
+		Can:    sched.CanSuspend | sched.CanKill,
+		Queues: []*sched.QueueSpec{{Name: "q", Max: sched.Share{Amount: each.Times(2)}}, {Name: "r"}},
+		Policy: deciding(func(p *sched.Plan) {
+			n := p.Node(1)
+			leaving := func(j sched.JobID) (id sched.AttemptID) {
+				st := p.Job(j).Stages[0]
+				p.Launch(st, n)
+				for a := range p.Attempts(st) {
+					p.Kill(a, 0)
+					id = a.ID
+				}
+				return id
+			}
+			ofQ, ofR, gone := leaving(1), leaving(2), sched.AttemptID(0)
+			st, other, light := p.Job(3).Stages[0], p.Job(4).Stages[0], p.Job(5).Stages[0]
+			for _, c := range []struct {
+				what     string
+				promises []promise
+				need     sched.Resources
+				want     bool
+			}{
+				{"none", nil, each, true},
+				{"none, for two tasks", nil, each.Times(2), false},
+				{"room from another queue", []promise{{Stage: st.ID, Node: 1, Attempt: ofR}}, each, false},
+				{"room that has been left", []promise{{Stage: st.ID, Node: 1, Attempt: gone}}, each, false},
+				{"room from the queue", []promise{{Stage: st.ID, Node: 1, Attempt: ofQ}}, each, true},
+				{"room for another queue", []promise{{Stage: other.ID, Node: 1, Attempt: ofR}}, each, true},
+				{"room of the queue for another", []promise{{Stage: other.ID, Node: 1, Attempt: ofQ}}, each.Times(2),
+					false},
+				{"more memory from the queue than it needs", []promise{{Stage: light.ID, Node: 1, Attempt: ofQ}},
+					memory.Times(2), false},
+				{"memory for a task", []promise{{Stage: st.ID, Node: 1, Attempt: gone}}, memory, false},
+				{"no memory for a suspended task", []promise{{Stage: st.ID, Node: 1, Attempt: gone, Resumes: true}},
+					memory, true},
+				{"a slot for a suspended task", []promise{{Stage: st.ID, Node: 1, Attempt: gone, Resumes: true}}, each,
+					false},
+			} {
+				k := taker{mode: kill, Promises: c.promises}
+				k.foresee(p)
+				if got := k.underMax(p, st, nil, c.need); got != c.want {
+					t.Errorf("%s: %v, want %v", c.what, got, c.want)
+				}
+				k.Promises = nil
+				k.foresee(p)
+				if !k.underMax(p, st, nil, each) {
+					t.Errorf("%s: it counts when it is over", c.what)
+				}
+			}
+			decided = true
+		}),
+	})
+	c.Step(0, []sched.Event{nodeOf(9), jobOf(1, "q", 1, each), jobOf(2, "r", 1, each), jobOf(3, "q", 9, each),
+		jobOf(4, "r", 9, each), jobOf(5, "q", 9, sched.Resources{sched.MapSlots: 1})})
+	if !decided {
+		t.Error("the policy was not asked")
+	}
+}
+
 // What is leaving already is not asked for again. Queue b is owed one slot of four; queue a, whose fair share is two,
 // holds all. At 2 s one task is killed; while that is leaving, the looks that follow kill none.
 func TestFairCountsWhatIsComing(t *testing.T) {

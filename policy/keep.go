@@ -95,20 +95,35 @@ func (k *keeper) settle(p *sched.Plan) (freed bool) {
 }
 
 // keep keeps a node for st, the stage that is served next, if no node has room for its task and a smaller task has
-// started instead. At most one node is kept for a stage. st may be nil. O(nodes) if it looks for a node: also each time
-// when a queue of the stage is at its maximum, because what drains from the node may be of that queue.
+// started instead. At most one node is kept for a stage. st may be nil.
+//
+// A queue of st may be at its maximum. Then no node is looked for while one has room: the task starts there once the
+// maximum permits it. Where none has room, a node is kept, because what drains from it may be of that queue.
+//
+// O(nodes) if it looks for a node. While a node is kept it does not look. It looks in each call if no node can be kept,
+// or if the stage avoids the node with most room.
 func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if st == nil || k.mastersOnly && st.Kind != sched.Master || !overtaken(p, st, started) || k.keeps(st) ||
-		p.First(st) != nil {
+		p.First(st) != nil || atMaximum(p.View, st) && p.Room(st) {
 		return
 	}
 	n := emptiest(p, st, kindOf(st))
 	if n == nil || n.Open && st.Spec.PerTask.FitsIn(n.Free()) {
-		return // keeping a node would not help: the stage's queue is at its maximum, or the stage avoids the node
+		return // keeping a node would not help: the stage avoids the node
 	}
 	if p.Reserve(st, n) {
 		k.Kept = append(k.Kept, keptNode{st.ID, n.ID})
 	}
+}
+
+// atMaximum reports whether a maximum of the queues of st lets no task of st start. O(depth of the queue tree).
+func atMaximum(v *sched.View, st *sched.Stage) bool {
+	for id := st.Job.Queue; id != 0; id = v.Queues[id].Parent {
+		if q := v.Queues[id]; !st.Spec.PerTask.FitsIn(q.Max.Sub(q.Used)) {
+			return true
+		}
+	}
+	return false
 }
 
 // only gives up the nodes that are kept for stages other than st; nil: all nodes.

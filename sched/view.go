@@ -209,6 +209,14 @@ func (v *View) First(st *Stage) *Node {
 // Placed reports whether it matters where the tasks of s run: some have their input on some nodes.
 func (s *Stage) Placed() bool { return s.Spec.Copies > 0 || s.tasks.wishes != nil }
 
+// Room reports whether a node that is open and reserved for no stage has room for a task of st. It does not ask whether
+// st may start there: maxima of queues, constraints and failures do not count. O(1).
+func (v *View) Room(st *Stage) bool {
+	s := v.cluster.ledger.shapes.at(st.Shape)
+	v.cluster.ledger.shapes.activate(s)
+	return s.fits.any()
+}
+
 // Level returns how near its input the nearest pending task of st would be on n. A stage without places is local
 // everywhere.
 func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.cluster, st, n) }

@@ -136,3 +136,50 @@ func TestSpeculate(t *testing.T) {
 	})
 	r.core.Step(sec, nil)
 }
+
+// A node has room for a task whose queue may not hold it, unless the node is reserved or not open. Node 1 has two map
+// slots; queue q may hold one, and its tasks need more.
+func TestRoom(t *testing.T) {
+	queues := []*QueueSpec{{Name: "q", Max: Share{Amount: Resources{MapSlots: 1}}}, {Name: "r"}}
+	stages := func(slots int64) []StageSpec {
+		return []StageSpec{{Kind: Map, PerTask: Resources{MapSlots: slots}, Tasks: 1}}
+	}
+	var held, big, other *Stage
+	rooms := func(p *Plan, want ...bool) {
+		t.Helper()
+		for i, st := range []*Stage{held, big, other} {
+			if got := p.Room(st); got != want[i] {
+				t.Errorf("stage %v: %v, want %v", st.ID, got, want[i])
+			}
+		}
+	}
+	asked := 0
+	c := New(Config{Queues: queues, Heartbeats: true, Policy: policyFunc(func(p *Plan) {
+		held, big, other = p.Job(1).Stages[0], p.Job(2).Stages[0], p.Job(3).Stages[0]
+		n := p.Node(1)
+		asked++
+		if !n.Open {
+			rooms(p, false, false, false)
+			return
+		}
+		if p.First(held) != nil {
+			t.Error("the maximum of q lets a task start")
+		}
+		rooms(p, true, false, true)
+		p.Reserve(other, n)
+		rooms(p, false, false, false)
+		p.Reserve(nil, n)
+		rooms(p, true, false, true)
+	})})
+	c.Step(0, []Event{
+		{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: Resources{MapSlots: 2}}},
+		{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Queue: "q", Stages: stages(2)}},
+		{Kind: JobSubmitted, Job: 2, Body: &JobSpec{Queue: "q", Stages: stages(3)}},
+		{Kind: JobSubmitted, Job: 3, Body: &JobSpec{Queue: "r", Stages: stages(1)}},
+	})
+	c.Step(1, []Event{{Kind: NodeReported, Node: 1}})
+	c.Step(2, nil)
+	if asked != 3 {
+		t.Errorf("the policy was asked %d times, want 3", asked)
+	}
+}

@@ -86,7 +86,7 @@ func TestModelOfLargerRun(t *testing.T) {
 	tenth := strings.NewReplacer("100MB", "10MB", "400MB", "40MB", "=8000000", "=800000", "$(nproc)", "2", "\\\n", "")
 	var predicted [][]modelResult
 	var lines []string
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(section, -1) {
+	for _, block := range regexp.MustCompile("(?s)```sh(?: long)?\n(.*?)```").FindAllStringSubmatch(section, -1) {
 		lines = append(lines, strings.Split(strings.TrimSpace(tenth.Replace(block[1])), "\n")...)
 	}
 	for _, line := range lines {

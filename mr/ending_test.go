@@ -147,6 +147,26 @@ func TestServeUnreadableOutput(t *testing.T) {
 	}
 }
 
+// TestTwoFailuresInOneTurn: a job fails once if two of its tasks fail at one instant and each failure ends it.
+func TestTwoFailuresInOneTurn(t *testing.T) {
+	for _, last := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &sleeper{stages: mapReduce(2, time.Second, 0, 0)[:1]}
+			w.stages[0].MaxAttempts = 1
+			w.run = func(l *Launch) error {
+				time.Sleep(time.Second)
+				if last && l.Task == 1 {
+					return errors.New("the only failure that the task may have")
+				}
+				return Permanent(errors.New("each attempt ends so"))
+			}
+			if r := serveOne(t, w, 0); r.Outcome != sched.Failed || r.Err == nil || len(r.Failed) != 2 || w.asked != 1 {
+				t.Errorf("%+v, asked %d times, want it failed with two failures, and asked once", r, w.asked)
+			}
+		})
+	}
+}
+
 // TestMemoryOutlivesItsAttempts: memory that an attempt still uses, which was given up, is not unmapped under it.
 func TestMemoryOutlivesItsAttempts(t *testing.T) {
 	m, err := newMemory(2*smallest, 1)

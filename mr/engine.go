@@ -426,8 +426,8 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		if len(j.failed) < mostFailures {
 			j.failed = append(j.failed, err)
 		}
-		if errors.As(err, new(permanentError)) && !j.ended {
-			e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: j.id})
+		if errors.As(err, new(permanentError)) {
+			e.fail(j, err)
 		}
 	}
 	e.events = append(e.events, done)
@@ -475,9 +475,8 @@ func (e *engine) undone(l *Launch, err error) bool {
 		Body: &sched.Undone{Stage: int32(stage), Tasks: tasks},
 	})
 	if !errors.Is(lost.Err, ErrReleased) && l.job.stages[stage].damage(lost.Map) == mostDamaged {
-		l.job.err = fmt.Errorf("the output of map %d could not be read %d times: is the disk sound, and does no "+
-			"program remove its files? %w", lost.Map, mostDamaged, err)
-		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: l.job.id})
+		e.fail(l.job, fmt.Errorf("the output of map %d could not be read %d times: is the disk sound, and does no "+
+			"program remove its files? %w", lost.Map, mostDamaged, err))
 	}
 	return true
 }
@@ -516,7 +515,6 @@ func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageS
 	}
 	switch {
 	case err != nil:
-		j.err = err
 		for i := range e.events { // the attempt did not bring the job to its end
 			if v := &e.events[i]; v.Kind == sched.AttemptDone && v.Outcome == sched.OK &&
 				e.core.Attempt(v.Attempt) != nil &&
@@ -524,7 +522,7 @@ func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageS
 				v.Outcome, v.Body = sched.Killed, nil
 			}
 		}
-		e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: j.id})
+		e.fail(j, err)
 	case len(stages) == 0:
 		j.outcome = sched.OK
 		if j.sub.Spec.Open {
@@ -544,6 +542,15 @@ func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageS
 			)
 		}
 	}
+}
+
+// fail adds the event that job j has failed with err. It does nothing if the job has ended, or has failed in this turn.
+func (e *engine) fail(j *jobLife, err error) {
+	if j.ended || j.outcome == sched.Failed {
+		return
+	}
+	j.outcome, j.err = sched.Failed, err
+	e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Outcome: sched.Failed, Job: j.id})
 }
 
 // arrive starts to plan the jobs whose submission time has come.
@@ -657,8 +664,12 @@ func (e *engine) submitJob(p plannedJob) {
 }
 
 // jobEnded notes that the core has ended a job, with success or not, and closes the job if nothing of it runs any more.
+// A Step may say twice that a job has failed: by this engine's event, and because a task has failed too often.
 func (e *engine) jobEnded(v *sched.Event) {
 	j := e.jobs[v.Job]
+	if j == nil || j.ended {
+		return
+	}
 	j.ended, j.outcome = true, v.Outcome
 	e.endProbe(j)
 	e.closeIfOver(j)

@@ -345,8 +345,18 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 		if loser, ok := j.work.(outputLoser); ok && fate.loseOutput && err == nil {
 			loser.LoseOutput(stage, task) // before the engine hears of the end, which may end the round
 		}
-		e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
+		e.sendEnd(l, err)
 	}()
+}
+
+// sendEnd sends that attempt l has ended with err. A failure is read after all other mail of the turn: if another
+// attempt at the task has ended well in that turn, the task is done and the failure does not count.
+func (e *engine) sendEnd(l *Launch, err error) {
+	send := e.mail.send
+	if err != nil {
+		send = e.mail.sendLast
+	}
+	send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
 }
 
 // resized handles ration.tell of attempt l. An attempt that has taken memory back holds that, whatever the core has
@@ -415,8 +425,8 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 				return
 			}
 		}
-	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted), j.asked, ctx.Err() != nil:
-		done.Outcome = sched.Killed // asked: all tasks are done, so that no failure may end the job now
+	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted), ctx.Err() != nil, j.stages[l.Stage].done[l.Task]:
+		done.Outcome = sched.Killed // if another attempt has done the task, no failure counts any more
 	case lost, errors.Is(err, errChaos), errors.Is(err, errNotYet), errors.Is(err, errGone):
 		done.Outcome = sched.Lost
 	default:
@@ -455,7 +465,7 @@ func (e *engine) undone(l *Launch, err error) bool {
 	if !errors.As(err, &lost) {
 		return false
 	}
-	if l.job.ended || l.job.asked { // asked: all tasks are done, and need no output of a map any more
+	if l.job.ended || l.job.allDone() { // no task needs the output of a map any more
 		return true
 	}
 	stage := l.Stage - 1
@@ -733,7 +743,7 @@ func (e *engine) lookAfter(now sched.Time) {
 			l.signs, l.alive = signs, t
 		case l.hung && t.Sub(l.alive) > limit+patience:
 			err := fmt.Errorf("task %d: %w of %v, and does not end when asked: given up", l.Task, ErrHung, limit)
-			e.mail.send(func(e *engine, ctx context.Context) { e.attemptEnded(ctx, l, err) })
+			e.sendEnd(l, err)
 		case !l.hung && t.Sub(l.alive) > limit:
 			l.hung = true
 			l.cancel(fmt.Errorf("task %d: %w of %v", l.Task, ErrHung, limit))

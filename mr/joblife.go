@@ -1,6 +1,7 @@
 package mr
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/sched"
@@ -113,12 +114,12 @@ func (j *jobLife) taskDone(l *Launch) bool {
 	}
 	s.done[l.Task] = true
 	s.left--
-	for _, s := range j.stages {
-		if s.left > 0 {
-			return false
-		}
-	}
-	return true
+	return j.allDone()
+}
+
+// allDone reports whether all tasks of the job's stages so far are done.
+func (j *jobLife) allDone() bool {
+	return !slices.ContainsFunc(j.stages, func(s *stageLife) bool { return s.left > 0 })
 }
 
 // undo notes that the output of a task of a map stage was lost. It returns false if the task is not done: a reduce can

@@ -1,0 +1,84 @@
+package mr
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
+)
+
+// An ordered run settles under a fake clock. When cue is closed, all that follows from that settles first. Then next is
+// closed, and what waited for it sends its mail after the other mail, in the same turn of the engine.
+type ordered struct {
+	cue, next chan struct{}
+	once      sync.Once
+}
+
+func newOrdered() *ordered { return &ordered{cue: make(chan struct{}), next: make(chan struct{})} }
+
+func (o *ordered) settle() {
+	synctest.Wait()
+	select {
+	case <-o.cue:
+		o.once.Do(func() { close(o.next) })
+		synctest.Wait()
+	default:
+	}
+}
+
+// TestTwinFailsInOneTurn: a job is done whose last task has two attempts if the engine reads of the failure of one in
+// the turn in which it reads that the other one has ended well, or that the output is published.
+func TestTwinFailsInOneTurn(t *testing.T) {
+	for _, end := range []error{
+		errors.New("the only failure that the task may have"),
+		Permanent(errors.New("each attempt ends so")),
+		&LostOutput{Map: 0, Err: os.ErrNotExist},
+	} {
+		for _, c := range []struct {
+			published bool // before the failure; else the failure is before the success
+			fails     int  // which attempt
+			open      bool
+		}{
+			{false, 0, false}, {false, 0, true}, {false, 1, false}, {false, 1, true},
+			{true, 0, false}, {true, 0, true}, {true, 1, false}, {true, 1, true},
+		} {
+			synctest.Test(t, func(t *testing.T) {
+				o := newOrdered()
+				w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+				w.stages[1].MaxAttempts = 1
+				w.run = func(l *Launch) error {
+					switch time.Sleep(time.Second); {
+					case l.Stage == 0:
+						return nil
+					case l.Attempt.Number != c.fails && !c.published:
+						<-o.next
+					case l.Attempt.Number == c.fails && c.published:
+						<-o.next
+						return end
+					case l.Attempt.Number == c.fails:
+						close(o.cue)
+						return end
+					}
+					return nil
+				}
+				work := &hooked{Work: w}
+				if c.published {
+					work.published = func() { close(o.cue) }
+				}
+				policy, nodes := &twice{}, []sched.NodeSpec{{Class: "c",
+					Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}}
+				config := Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: o.settle}
+				results, err := Serve(t.Context(), config,
+					[]Submission{{Spec: &sched.JobSpec{Open: c.open}, Work: work}})
+				if err != nil || !policy.begun || len(results) != 1 || results[0].Outcome != sched.OK || w.asked != 2 {
+					t.Errorf("%+v, an attempt ends with %q: results %+v, error %v, asked %d times; want OK, twice",
+						c, end, results, err, w.asked)
+				}
+			})
+		}
+	}
+}

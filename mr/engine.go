@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -41,6 +42,8 @@ type Launch struct {
 	signs  int64     // Attempt.Signs when the engine last looked
 	alive  time.Time // when signs last changed
 	hung   bool
+	// beaten: another attempt has done the task, and its output was lost since. The core takes no account of this one.
+	beaten bool
 
 	holds    sched.Resources // what the core has asked it to hold
 	resizing bool            // it holds more memory than that, and has not said yet that it does not
@@ -403,6 +406,9 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	if err == nil && j.outputGone(l) {
 		err = errGone
 	}
+	if err == nil && l.beaten { // its output stays: the next attempt, which the core starts, finds it
+		err = errKilled
+	}
 	if e.attempts[l.id] == nil {
 		return // given up before
 	}
@@ -445,17 +451,26 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 }
 
 // orphaned reports whether the task of l, which another attempt has committed, would wait for ever: that attempt was
-// given up, so that the core was told it failed, and committed afterwards. O(attempts).
+// given up, so that the core was told it failed, and committed afterwards, or it was beaten. O(attempts).
 func (e *engine) orphaned(l *Launch) bool {
 	if l.job.stages[l.Stage].done[l.Task] {
 		return false
 	}
-	for _, other := range e.attempts {
-		if other.job == l.job && other.Stage == l.Stage && other.Task == l.Task {
-			return false
-		}
+	for range e.attemptsAt(l.job, l.Stage, l.Task) {
+		return false
 	}
 	return true
+}
+
+// attemptsAt yields the attempts at a task that run. O(attempts).
+func (e *engine) attemptsAt(j *jobLife, stage, task int) iter.Seq[*Launch] {
+	return func(yield func(*Launch) bool) {
+		for _, l := range e.attempts {
+			if l.job == j && l.Stage == stage && l.Task == task && !yield(l) {
+				return
+			}
+		}
+	}
 }
 
 // undone reports whether attempt l ended because it found that a map output is lost. It adds the event that lets the
@@ -471,8 +486,12 @@ func (e *engine) undone(l *Launch, err error) bool {
 	stage := l.Stage - 1
 	var tasks []int32
 	for _, task := range append([]int{lost.Map}, lost.Others...) {
-		if l.job.undo(stage, task) {
-			tasks = append(tasks, int32(task)+1)
+		if !l.job.undo(stage, task) {
+			continue
+		}
+		tasks = append(tasks, int32(task)+1)
+		for other := range e.attemptsAt(l.job, stage, task) {
+			other.beaten = true
 		}
 	}
 	if len(tasks) == 0 {

@@ -154,16 +154,17 @@ func TestInterruptedWhilePublishing(t *testing.T) {
 	}
 }
 
-// twice is a policy that starts a second attempt of the first reduce that it sees.
+// twice is a policy that starts a second attempt of the first attempt that it sees of a stage of job 1.
 type twice struct {
 	inOrder
+	stage int
 	begun bool
 }
 
 func (f *twice) Decide(p *sched.Plan) {
 	f.inOrder.Decide(p)
 	if j := p.Job(1); j != nil && !f.begun {
-		for a := range p.Attempts(j.Stages[1]) {
+		for a := range p.Attempts(j.Stages[f.stage]) {
 			f.begun = p.Speculate(a, p.Node(1), 0)
 			break
 		}
@@ -189,7 +190,7 @@ func TestTwinFailsWhilePublishing(t *testing.T) {
 				<-publishing
 				return end
 			}
-			policy := &twice{}
+			policy := &twice{stage: 1}
 			nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}}
 			config := Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: synctest.Wait}
 			results, err := Serve(t.Context(), config,

@@ -1,9 +1,11 @@
 package mr
 
 import (
+	"context"
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -69,7 +71,7 @@ func TestTwinFailsInOneTurn(t *testing.T) {
 				if c.published {
 					work.published = func() { close(o.cue) }
 				}
-				policy, nodes := &twice{}, []sched.NodeSpec{{Class: "c",
+				policy, nodes := &twice{stage: 1}, []sched.NodeSpec{{Class: "c",
 					Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}}
 				config := Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: o.settle}
 				results, err := Serve(t.Context(), config,
@@ -81,4 +83,45 @@ func TestTwinFailsInOneTurn(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestBeatenTwinEndsWell: the second attempt of a map ends well although the core has ended it, because the first one
+// was faster, and after the output of the first one was lost. The map is done with its output; the core starts one more
+// attempt, which finds that. Attempts would else start without end.
+func TestBeatenTwinEndsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var output atomic.Bool
+		var starts atomic.Int32
+		lost := make(chan struct{})
+		w.run = func(l *Launch) error {
+			if starts.Add(1) > 10 {
+				cancel()
+			}
+			switch time.Sleep(time.Second); {
+			case l.Stage == 1 && l.Attempt.Number == 0:
+				output.Store(false)
+				close(lost)
+				return &LostOutput{Map: 0, Err: os.ErrNotExist}
+			case l.Stage == 1:
+				return nil
+			case l.Attempt.Number == 1:
+				<-lost
+				time.Sleep(time.Millisecond)
+			}
+			if output.Swap(true) {
+				return ErrCommitted
+			}
+			return nil
+		}
+		policy := &twice{stage: 0}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
+		results, err := Serve(ctx, Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: synctest.Wait},
+			[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || !policy.begun || len(results) != 1 || results[0].Outcome != sched.OK || starts.Load() != 5 {
+			t.Errorf("results %+v, error %v, %d attempts, want OK after 5", results, err, starts.Load())
+		}
+	})
 }

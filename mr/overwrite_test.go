@@ -2,6 +2,7 @@ package mr
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -122,5 +123,26 @@ func TestOverwriteKilledBetweenNames(t *testing.T) {
 		if got := strings.Join(readParts(t, out), ""); got != c.want {
 			t.Errorf("%+v: the output is %q", c, got)
 		}
+	}
+}
+
+// TestOldOutputOutlivesClose: Close does not remove an old output to which it cannot give its name again.
+func TestOldOutputOutlivesClose(t *testing.T) {
+	dir := t.TempDir()
+	w, err := OpenWorkspace(filepath.Join(dir, "out"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(w.Dir(), "round-0"+safefile.Replaced)
+	if err := os.Mkdir(old, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, old, "part-r-00000", "old")
+	w.output = filepath.Join(dir, "missing", "out") // a name that the file system gives to no folder
+	if err := w.Close(); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), old) {
+		t.Errorf("error %v, want that %s is where the old output is", err, old)
+	}
+	if got, err := os.ReadFile(filepath.Join(old, "part-r-00000")); string(got) != "old" {
+		t.Errorf("the old output is %q, error %v", got, err)
 	}
 }

@@ -147,7 +147,7 @@ func (w *Workspace) sweep() error {
 			case err == nil:
 				continue
 			case !errors.Is(err, fs.ErrExist):
-				return fmt.Errorf("give the old output its name again: %w", err)
+				return fmt.Errorf("give the old output, which is %s, its name again: %w", path, err)
 			}
 		}
 		if err := os.RemoveAll(path); err != nil {
@@ -265,12 +265,14 @@ func (w *Workspace) publish(dir string) error {
 }
 
 // Close removes all temporary files, committed or not. An attempt that was given up, and still runs, commits nothing
-// afterwards.
+// afterwards. If sweep fails, the folder stays: the old output may be in it.
 func (w *Workspace) Close() error {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	// The lock goes last, and while it is held.
-	err := errors.Join(w.sweep(), os.RemoveAll(w.dir))
+	err := w.sweep()
+	if err == nil { // the lock goes last, and while it is held
+		err = os.RemoveAll(w.dir)
+	}
 	return errors.Join(err, w.lock.Close())
 }

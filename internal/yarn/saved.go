@@ -16,9 +16,10 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// The names of values in the store. Containers are not stored: NodeManagers report them when they register again. An
-// application's own value has the first of its names, so it is deleted first: no attempts are missing of one that is
-// there.
+// The names of values in the store. Containers are not stored: NodeManagers report them when they register again.
+//
+// A keeper may delete the values of an application one after the other, in the order of their names. The application's
+// own value comes first in this order. So an application whose own value is there has all its values.
 const (
 	nameLife   = "life"
 	nameKeys   = "keys"

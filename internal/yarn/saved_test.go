@@ -160,9 +160,8 @@ func TestPartsOfOneTurn(t *testing.T) {
 	app := f.m.apps.byID[f.managed(func(s *wire.Submission) { s.Validity = 1 })]
 	f.failAgain(app, 2)
 	whole := app.saved()
-	for len(whole.Attempts) < attemptsOfPart*(2*mostParts+1)+mostInFull {
-		whole.Attempts = slices.Insert(whole.Attempts, 0, whole.Attempts[0])
-	}
+	more := attemptsOfPart*(2*mostParts+1) + mostInFull - len(whole.Attempts)
+	whole.Attempts = slices.Concat(slices.Repeat(whole.Attempts[:1], more), whole.Attempts)
 	for i := range whole.Attempts {
 		whole.Attempts[i].Diagnostics = fmt.Sprint(i)
 	}

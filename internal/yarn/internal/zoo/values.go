@@ -303,8 +303,8 @@ func (v *Values) Commit(batch map[string][]byte) error {
 	return r.send()
 }
 
-// together returns how many of the names, from the first on, one request changes: all those of one thing. If all of
-// them are deleted, one request deletes no more than mostOps.
+// together returns how many of the names, from the first on, one request changes: all those that belong to the thing of
+// the first one. If all of them are deleted, it returns mostOps at most.
 func together(names []string, batch map[string][]byte) int {
 	n, deleted := 0, true
 	for n < len(names) && thing(names[n]) == thing(names[0]) {
@@ -317,20 +317,20 @@ func together(names []string, batch map[string][]byte) int {
 	return n
 }
 
-// changes returns the request that changes the values of one thing as batch says. It sends at once what is not in the
-// heads.
+// changes returns the request that changes the values of one thing as batch says: it writes the heads. The parts after
+// the heads are sent at once, in requests of their own.
 func (v *Values) changes(names []string, batch map[string][]byte) (request, error) {
-	r, held, most := request{to: v}, 0, partSize
+	r, held, inHead := request{to: v}, 0, partSize
 	for _, name := range names {
 		held += min(len(batch[name]), partSize)
 	}
 	if held > mostHeld {
-		most = 0
+		inHead = 0
 	}
 	for _, name := range names {
 		if batch[name] == nil {
 			r.remove(name)
-		} else if err := r.write(name, batch[name], most); err != nil {
+		} else if err := r.write(name, batch[name], inHead); err != nil {
 			return r, err
 		}
 	}
@@ -361,7 +361,7 @@ func (v *Values) lookUp(names []string) error {
 type request struct {
 	to    *Values
 	ops   []any            // requests of the library
-	size  int              // in bytes, at most
+	size  int              // upper bound, in bytes
 	parts map[string]parts // of each value afterwards, by name
 }
 
@@ -417,8 +417,8 @@ func (r *request) have(name string, has parts) {
 	r.parts[name] = has
 }
 
-// write adds a value. inHead bytes of it are in the head, at most. write sends the parts after the head in requests of
-// their own, at once: to the place where the present head has none.
+// write adds a value, with its first inHead bytes in the head. It sends the parts after the head at once, in requests
+// of their own, to the place where the present head has none.
 func (r *request) write(name string, value []byte, inHead int) error {
 	first, rest := value[:min(len(value), inHead)], value[min(len(value), inHead):]
 	had, has := r.to.parts[name], parts{count: 1 + (len(rest)+partSize-1)/partSize}

@@ -136,13 +136,16 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 		t.check = a.Time(lookingBack.Name)
 	}
 	t.falls = in.falls
-	t.victims.init(kindGroup, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
+	running := func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
 		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
 			return sched.Key{}, false
 		}
 		return backwards(in.key(v, st, 0), st), true
-	})
+	}
+	t.victims.init(kindGroup, in.parts, running)
 	t.victims.whole = func(v *sched.View, st *sched.Stage) sched.Key { return backwards(rank(v, st, 0), st) }
+	t.byQueue.init(t.byQueue.group, in.parts, running)
+	t.byQueue.whole = t.victims.whole
 	if t.mode == kill {
 		t.initIdle(in)
 	}
@@ -453,15 +456,21 @@ func (t *taker) yields(p *sched.Plan, st, last *sched.Stage) bool {
 }
 
 // last returns the last in order of the stages that hold a kind of resource; nil: none.
-//
-// Where keys fall while tasks run, a key in victims may be of an earlier instant: then its stage comes before that
-// place, never after it. So the last stage is marked as changed, which computes its key anew, until it stays the last.
 func (t *taker) last(p *sched.Plan, kind int) *sched.Stage {
-	last := t.victims.head(kind)
+	return t.lastOf(p, func() *sched.Stage { return t.victims.head(kind) })
+}
+
+// lastOf returns the last in order of some stages that run; nil: none. head returns the first one in victims or in
+// byQueue.
+//
+// Where keys fall while tasks run, a key there may be of an earlier instant: then its stage comes before that place,
+// never after it. So the last stage is marked as changed, which computes its key anew, until it stays the last.
+func (t *taker) lastOf(p *sched.Plan, head func() *sched.Stage) *sched.Stage {
+	last := head()
 	if !t.falls {
 		return last
 	}
-	for known := (*sched.Stage)(nil); last != known; last = t.victims.head(kind) {
+	for known := (*sched.Stage)(nil); last != known; last = head() {
 		known = last
 		p.Touch(last)
 	}

@@ -14,12 +14,12 @@ import (
 type maxima struct {
 	owed    []sched.Resources // by QueueID: how much more the queue will hold, at most, once all promises are used
 	owing   []sched.QueueID   // the queues that owe something
-	refused bool              // underMax has refused an attempt
-	held    []demand          // tasks for which the maxima refuse all attempts that would make room
+	held    []demand          // for which no attempt was found that makes room below the maximum
 	passed  int               // stages that were passed over since the order was brought up to date
+	byQueue lineByQueue       // of what runs, as victims
 }
 
-// A demand is what a task of a queue needs.
+// A demand is what a task needs that a queue holds back, because of its maximum.
 type demand struct {
 	queue sched.QueueID
 	need  sched.Resources
@@ -71,16 +71,21 @@ func (t *taker) expect(p *sched.Plan, c promise) {
 }
 
 // underMax reports whether the queues of st stay within their maxima with need once attempt a has left and all promises
-// have been used. If a is nil, no attempt leaves. O(depth of the queue tree).
+// have been used.
 func (t *taker) underMax(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
+	return t.full(p, st, a, need) == 0
+}
+
+// full returns the lowest queue of st that would exceed its maximum with need once attempt a has left and all promises
+// have been used; 0: none would. If a is nil, no attempt leaves. O(depth of the queue tree).
+func (t *taker) full(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) sched.QueueID {
 	for id := st.Job.Queue; id != 0; id = p.Queues[id].Parent {
 		q := p.Queues[id]
 		if !need.FitsIn(q.Max.Sub(q.Used).Sub(t.owed[id]).Add(t.freedIn(p, id, a))) {
-			t.refused = true
-			return false
+			return id
 		}
 	}
-	return true
+	return 0
 }
 
 // freedIn returns what queue id gets back when attempt a has left: nothing if a is nil or of another queue.
@@ -99,42 +104,70 @@ func within(v *sched.View, queue, above sched.QueueID) bool {
 	return queue == above
 }
 
-// takeWithin is takeOne for a stage that a maximum of its queues holds back: only an attempt of such a queue helps. If
-// the maximum refuses all attempts that make room, takeWithin passes over the stage, because these attempts may help a
-// later one. It passes over at most mostTries stages. Equal tasks of the same queue are searched for once in a
-// decision. A search costs O(log n) for each stage that runs, and O(log n) for each stage that is passed over.
+// takeWithin is takeOne for a stage that the maximum of a queue holds back: only an attempt of that queue helps. If
+// none makes room, takeWithin passes over the stage, because attempts of other queues may help a later one. It passes
+// over at most mostTries stages. It does not search if a search for a smaller task that the same queue holds back has
+// failed in this decision.
 func (t *taker) takeWithin(p *sched.Plan, order *turns, st *sched.Stage, reporting bool) bool {
-	d := demand{st.Job.Queue, st.Spec.PerTask}
-	if !slices.Contains(t.held, d) {
-		t.refused = false
-		if a := t.search(p, st, reporting); a != nil && t.takeFrom(p, st, a) {
+	d := demand{t.full(p, st, nil, st.Spec.PerTask), st.Spec.PerTask}
+	if !slices.ContainsFunc(t.held, d.covers) {
+		if a := t.search(p, st, d.queue, reporting); a != nil && t.takeFrom(p, st, a) {
 			return true
 		}
-		if !t.refused {
-			return false
-		}
 		t.held = append(t.held, d)
-		t.victims.sync(p)
 	}
+	return t.pass(order, st)
+}
+
+// pass passes over st, which a maximum holds back, and reports whether it may pass over another one.
+func (t *taker) pass(order *turns, st *sched.Stage) bool {
 	order.skip(st)
 	t.passed++
 	return t.passed < mostTries
 }
 
-// search returns the attempt that is to leave for st, of all stages that st comes before; nil: there is none. It passes
-// over stages that do not help.
-func (t *taker) search(p *sched.Plan, st *sched.Stage, reporting bool) *sched.Attempt {
-	kind := int(kindOf(st))
+// covers reports whether d is a demand of the same queue as o, and at least as large in each kind.
+func (d demand) covers(o demand) bool { return d.queue == o.queue && o.need.FitsIn(d.need) }
+
+// search returns the attempt in queue full that is to leave for st; nil: there is none. It looks at the stages that run
+// in that queue and come after st, at the cost of headBelow for each, until one helps.
+func (t *taker) search(p *sched.Plan, st *sched.Stage, full sched.QueueID, reporting bool) *sched.Attempt {
+	kind := kindOf(st)
 	if reporting {
-		return t.lastReported(p, st, kind)
+		return t.lastReported(p, st, int(kind))
 	}
-	for last := t.last(p, kind); last != nil && t.yields(p, st, last); last = t.last(p, kind) {
+	t.byQueue.sync(p)
+	for {
+		last := t.lastOf(p, func() *sched.Stage { return t.byQueue.headBelow(full, kind) })
+		if last == nil || !t.yields(p, st, last) {
+			return nil
+		}
 		if !spared(p.View, p.Queues[last.Job.Queue]) {
 			if a := t.victim(p, st, last); a != nil {
 				return a
 			}
 		}
-		t.victims.skip(last)
+		t.byQueue.skip(last)
 	}
-	return nil
+}
+
+// A lineByQueue is a line in one group for each queue and kind of resource. Users have no maxima: what runs for them is
+// in the group of their queue.
+type lineByQueue struct{ line }
+
+// group returns the group of st.
+func (l *lineByQueue) group(st *sched.Stage) int {
+	return groupOf(l.view.Queues[st.Job.Queue].Parent, kindOf(st))
+}
+
+// headBelow returns the first stage in queue id or below it that competes for kind k; nil: there is none.
+// O(queues and users below id).
+func (l *lineByQueue) headBelow(id sched.QueueID, k sched.ResourceKind) *sched.Stage {
+	first := l.head(groupOf(id, k))
+	for _, child := range l.view.Queues[id].Children {
+		if !l.view.Queues[child].User {
+			first = l.better(first, l.headBelow(child, k))
+		}
+	}
+	return first
 }

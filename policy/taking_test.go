@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -147,6 +148,71 @@ func TestPromisesCountAgainstMaxima(t *testing.T) {
 		jobOf(4, "r", 9, each), jobOf(5, "q", 9, sched.Resources{sched.MapSlots: 1})})
 	if !decided {
 		t.Error("the policy was not asked")
+	}
+}
+
+// A rankedByPrior is an order by the times that are known of tasks. It counts how often it computes a key.
+type rankedByPrior struct {
+	Order
+	DelayPlacer
+	ranked int
+}
+
+func (r *rankedByPrior) Decide(p *sched.Plan) { r.Fill(p, &r.DelayPlacer) }
+
+// Tasks that a maximum holds back cost no look at what runs in other queues. Queue q has the two slots that it may
+// hold. 60 tasks wait there, of different users, and each needs less memory than the task before it. Tasks of queue r
+// have the other slots, and come last.
+func TestMaximumCostsNoLookAtOtherQueues(t *testing.T) {
+	counted := func(mode string, others int32) int {
+		r := &rankedByPrior{}
+		own := Registry{"own": {Card: Card{Params: PlacingParams(PreemptParams()...)}, New: func(a Args) sched.Policy {
+			r.DelayPlacer = NewDelayPlacer(a)
+			r.Init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
+				r.ranked++
+				return sched.Key{Value: float64(st.Spec.Prior)}
+			})
+			return r
+		}}}
+		p, _, err := own.Parse("own:preempt=" + mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := sched.New(sched.Config{
+			Policy: p,
+			Can:    sched.CanSuspend | sched.CanKill,
+			Queues: []*sched.QueueSpec{
+				{Name: "q", Max: sched.Share{Amount: sched.Resources{sched.MapSlots: 2}}}, {Name: "r"},
+			},
+		})
+		jobs := sched.JobID(0)
+		submit := func(queue string, n int32, prior sched.Time) (events []sched.Event) {
+			for i := range n {
+				jobs++
+				e := jobOf(jobs, queue, 1, sched.Resources{sched.MapSlots: 1, sched.Memory: int64(1000 - i)})
+				spec := e.Body.(*sched.JobSpec)
+				spec.User, spec.Stages[0].Prior = fmt.Sprint(jobs), prior
+				events = append(events, e)
+			}
+			return events
+		}
+		c.Step(0, []sched.Event{{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{
+			Capacity: sched.Resources{sched.MapSlots: int64(2 + others), sched.Memory: 1 << 30}}}})
+		acts := slices.Clone(c.Step(1, append(submit("q", 2, 1), submit("r", others, 3)...)))
+		if len(acts) != int(2+others) {
+			t.Fatalf("%d actions, want a launch of each of %d tasks", len(acts), 2+others)
+		}
+		acts = append(acts[:0], c.Step(2, submit("q", 60, 2))...)
+		r.ranked = 0
+		if acts = append(acts, c.Step(3, nil)...); len(acts) > 0 {
+			t.Errorf("%v, want no actions while q is at its maximum", acts)
+		}
+		return r.ranked
+	}
+	for _, mode := range []string{"kill", "suspend"} {
+		if few, many := counted(mode, 100), counted(mode, 400); few != many || few == 0 {
+			t.Errorf("%s: %d keys beside 100 tasks and %d beside 400, want as many", mode, few, many)
+		}
 	}
 }
 

@@ -415,8 +415,12 @@ func (t *taker) promise(p *sched.Plan, c promise) {
 // takeOne makes one attempt that holds a kind of resource leave for the first stage, or passes over a stage that cannot
 // be helped. It returns false if there is no more to do.
 func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) bool {
-	st, last := order.head(sched.ResourceKind(kind)), t.last(p, kind)
-	if st == nil || last == nil {
+	st := order.head(sched.ResourceKind(kind))
+	if st == nil {
+		return false
+	}
+	last := t.last(p, kind)
+	if last == nil {
 		return false
 	}
 	if spared(p.View, p.Queues[last.Job.Queue]) {

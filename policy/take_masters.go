@@ -50,13 +50,15 @@ func (t *taker) exchange(p *sched.Plan, order *turns) {
 	}
 	order.sync(p)
 	t.idle.sync(p)
+	t.passed = 0
 	for k := range sched.ResourceKind(sched.NumResources) {
 		for t.exchangeOne(p, order, k) {
 		}
 	}
 }
 
-// exchangeOne takes one master back, or passes over one that waits or one that runs; false: there is no more to do.
+// exchangeOne takes one master back, or passes over one that waits or one that runs; false: there is no more to do. It
+// passes over a master that the maximum of a queue holds back if the last one that runs is not of that queue.
 func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) bool {
 	st, last := order.line.head(mastersOf(groupOf(0, k))), t.idle.head(int(k))
 	if st == nil || last == nil || !t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0)) {
@@ -70,9 +72,12 @@ func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) b
 		order.skip(st)
 		return true
 	}
+	if full := t.full(p, st, nil, st.Spec.PerTask); full != 0 && !within(p.View, last.Job.Queue, full) {
+		return t.pass(order, st)
+	}
 	for a := range p.Attempts(last) {
 		if a.State == sched.Running && order.masters.oneMoreFits(p.View, st, t.coming.Sub(p.Amount(a.Holds))) &&
-			t.makesRoom(p, st, a, st.Spec.PerTask) && t.takeFrom(p, st, a) {
+			t.makesRoom(p, st, a, st.Spec.PerTask) && t.underMax(p, st, a, st.Spec.PerTask) && t.takeFrom(p, st, a) {
 			return true
 		}
 	}

@@ -104,7 +104,7 @@ func (k *keeper) settle(p *sched.Plan) (freed bool) {
 // or if the stage avoids the node with most room.
 func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	if st == nil || k.mastersOnly && st.Kind != sched.Master || !overtaken(p, st, started) || k.keeps(st) ||
-		p.First(st) != nil || atMaximum(p.View, st) && p.Room(st) {
+		p.First(st) != nil || atMaximum(p.View, st, st.Spec.PerTask) && p.Room(st) {
 		return
 	}
 	n := emptiest(p, st, kindOf(st))
@@ -116,10 +116,10 @@ func (k *keeper) keep(p *sched.Plan, st *sched.Stage, started []sched.Action) {
 	}
 }
 
-// atMaximum reports whether a maximum of the queues of st lets no task of st start. O(depth of the queue tree).
-func atMaximum(v *sched.View, st *sched.Stage) bool {
+// atMaximum reports whether a maximum of the queues of st keeps st from taking need. O(depth of the queue tree).
+func atMaximum(v *sched.View, st *sched.Stage, need sched.Resources) bool {
 	for id := st.Job.Queue; id != 0; id = v.Queues[id].Parent {
-		if q := v.Queues[id]; !st.Spec.PerTask.FitsIn(q.Max.Sub(q.Used)) {
+		if q := v.Queues[id]; !need.FitsIn(q.Max.Sub(q.Used)) {
 			return true
 		}
 	}

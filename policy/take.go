@@ -207,15 +207,15 @@ func unreserve(p *sched.Plan, c promise) bool {
 
 // release drops the promises that came to nothing. The attempts have left, the node is open, so that tasks may start on
 // it now (under heartbeats: it has just reported), and still the stage has not started there. Such a node is free for
-// all again, and is not promised to this stage any more while the stage's job lasts (Barred). Call it when settle has
-// nothing more to do and the stages have been offered the room. It reports whether it freed a node.
+// all again, and is not promised to this stage any more while the stage's job lasts (Barred), unless the maximum of a
+// queue keeps the stage from starting: that will pass. Call it when settle has nothing more to do and the stages have
+// been offered the room. It reports whether it freed a node.
 func (t *taker) release(p *sched.Plan) (freed bool) {
 	for _, c := range t.Promises {
 		if leaving(p, c) {
 			t.nodes[c.Node].leaving = true
 		}
 	}
-	given := len(t.Barred)
 	kept := t.Promises[:0]
 	for _, c := range t.Promises {
 		if !p.Node(c.Node).Open || t.nodes[c.Node].leaving {
@@ -223,14 +223,14 @@ func (t *taker) release(p *sched.Plan) (freed bool) {
 			continue
 		}
 		freed = unreserve(p, c) || freed
-		t.Barred = append(t.Barred, bar{c.Stage, c.Node})
+		t.drop(p, c)
+		if st := p.Stage(c.Stage); !atMaximum(p.View, st, c.need(st)) {
+			t.Barred = append(t.Barred, bar{c.Stage, c.Node})
+		}
 	}
 	t.Promises = kept
 	for _, c := range t.Promises {
 		t.nodes[c.Node].leaving = false
-	}
-	for _, b := range t.Barred[given:] {
-		t.drop(p, promise{Stage: b.Stage, Node: b.Node})
 	}
 	return freed
 }

@@ -50,10 +50,7 @@ func (t *taker) expect(p *sched.Plan, c promise) {
 	if st == nil {
 		return
 	}
-	need := st.Spec.PerTask
-	if c.Resumes {
-		need[sched.Memory] = 0
-	}
+	need := c.need(st)
 	var a *sched.Attempt
 	if leaving(p, c) {
 		a = p.Attempt(c.Attempt)
@@ -68,6 +65,15 @@ func (t *taker) expect(p *sched.Plan, c promise) {
 			t.owing = append(t.owing, id)
 		}
 	}
+}
+
+// need returns what the task of promise c, of stage st, will take.
+func (c promise) need(st *sched.Stage) sched.Resources {
+	need := st.Spec.PerTask
+	if c.Resumes {
+		need[sched.Memory] = 0
+	}
+	return need
 }
 
 // underMax reports whether the queues of st stay within their maxima with need once attempt a has left and all promises

@@ -297,10 +297,10 @@ func (e *engine) dispatcher(ctx context.Context) sched.Dispatcher {
 			}
 		},
 		Resize: func(id sched.AttemptID, shape sched.ShapeID) {
-			if l := e.attempts[id]; l != nil {
-				if l.resizing = l.hold(e.core.Amount(shape)); !l.resizing {
-					e.events = append(e.events, sched.Event{Kind: sched.AttemptResized, Attempt: id})
-				}
+			if l := e.attempts[id]; l == nil {
+				e.resizeHeld(id)
+			} else if l.resizing = l.hold(e.core.Amount(shape)); !l.resizing {
+				e.events = append(e.events, sched.Event{Kind: sched.AttemptResized, Attempt: id})
 			}
 		},
 		Probe: func(job sched.JobID) {
@@ -382,6 +382,19 @@ func (e *engine) gaveUp(l *Launch) {
 	if l.resizing {
 		l.resizing = false
 		e.events = append(e.events, sched.Event{Kind: sched.AttemptResized, Attempt: l.id})
+	}
+}
+
+// resizeHeld notes that an attempt was resized whose end is held back. The core hears of both together: a policy that
+// resizes again and again would keep it busy if it heard at once.
+func (e *engine) resizeHeld(id sched.AttemptID) {
+	a := e.core.Attempt(id)
+	if a == nil {
+		return
+	}
+	resized := sched.Event{Kind: sched.AttemptResized, Attempt: id}
+	if j := e.jobs[a.Stage.Job.ID]; j != nil && len(j.held) > 0 && !slices.Contains(j.held, resized) {
+		j.held = append(j.held, resized)
 	}
 }
 

@@ -503,3 +503,59 @@ func TestResizeThrottled(t *testing.T) {
 		}
 	})
 }
+
+// A lateResizer asks the attempts of first stages to hold one byte less, again and again from an instant on.
+type lateResizer struct {
+	inOrder
+	at    sched.Time
+	asked int
+}
+
+func (f *lateResizer) Decide(p *sched.Plan) {
+	f.inOrder.Decide(p)
+	p.Wake(max(f.at, p.Now+100*time.Millisecond))
+	if p.Now < f.at {
+		return
+	}
+	for j := range p.Jobs() {
+		for a := range p.Attempts(j.Stages[0]) {
+			less := p.Amount(a.Holds)
+			less[sched.Memory]--
+			if !a.Resizing() && p.Resize(a, p.Shape(less)) {
+				f.asked++
+			}
+		}
+	}
+}
+
+// resizeFacts records what is said of attempts, a list for each Step that says something.
+type resizeFacts [][]sched.EventKind
+
+func (r *resizeFacts) Record(_ sched.Time, events []sched.Event, _ []sched.Action) {
+	var said []sched.EventKind
+	for _, v := range events {
+		if v.Kind == sched.AttemptResized || v.Kind == sched.AttemptDone {
+			said = append(said, v.Kind)
+		}
+	}
+	if said != nil {
+		*r = append(*r, slices.Sorted(slices.Values(said)))
+	}
+}
+
+// TestResizeWhilePublishing: an attempt has ended, its end is held back, and it is asked to give something up. The
+// engine says that it has given it up when it tells the end, not before: the policy would ask again at once.
+func TestResizeWhilePublishing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hold := sched.Resources{sched.VCores: 1, sched.Memory: 1000}
+		work := &sleeper{stages: []sched.StageSpec{{Kind: sched.Map, PerTask: hold, Tasks: 1, Prior: time.Second}}}
+		w := &hooked{Work: work, published: func() { time.Sleep(2 * time.Second) }}
+		p, said := &lateResizer{at: 2 * time.Second}, resizeFacts{}
+		_, err := Serve(t.Context(), Config{Core: sched.Config{Policy: p, Recorder: &said},
+			Nodes: []sched.NodeSpec{{Class: "c", Capacity: hold}}}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		want := slices.Sorted(slices.Values([]sched.EventKind{sched.AttemptResized, sched.AttemptDone}))
+		if err != nil || p.asked != 1 || len(said) != 1 || !slices.Equal(said[0], want) {
+			t.Errorf("error %v; asked %d times, want once; said %v, want %v in one Step", err, p.asked, said, want)
+		}
+	})
+}

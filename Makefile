@@ -28,12 +28,12 @@ PACKAGES = $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 
 # What properties are tried on is drawn from one seed, so that equal sources give equal results. test-long draws anew.
 test: export RAPID_SEED ?= 1
-test: ## vet, lint and test everything, a few jobs of stock Hadoop too where a JDK and Maven are (5 minutes)
+test: ## vet, lint and test everything, a few jobs of stock Hadoop too where a JDK and Maven are (6 minutes)
 	$(STOCK) $(GO) test -p $(PACKAGES) -timeout 30m ./...
 	cd examples/own && $(GO) vet ./... && $(GO) test ./...
 	cd release && $(GO) vet ./...
 
-test-long: ## the same with more seeds, and the long commands of README.md
+test-long: ## the same with more seeds, the tests that take long, and the long commands of README.md
 	$(STOCK) SOJOURN_LONG=1 $(GO) test -timeout 60m ./...
 
 test-race: ## every test under the race detector (an hour; needs a C compiler)

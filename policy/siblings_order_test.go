@@ -3,7 +3,6 @@ package policy_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/policy"
@@ -11,71 +10,52 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Siblings kept in order are served as siblings looked at one by one: the same actions at the same instants, in trees
-// with many queues and users that come and go, where many have equal turns. So it is with one queue, whose first stage
-// is found without a walk down the tree.
+// Siblings kept in order are served as siblings looked at one by one, in trees with many queues and users that come and
+// go, where many have equal turns. So it is with one queue, whose first stage is found without a walk down the tree.
 func TestSiblingsInOrder(t *testing.T) {
-	for _, spec := range []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s",
+	specs := []string{"fair", "fair:users=on,delay=3s", "fair:preempt=kill,min-timeout=5s,fair-timeout=10s",
 		"capacity", "capacity:user-factor=3,preempt=kill,slack=0", "fair:masters=0.1",
 		"capacity:masters=0.15,user-factor=4,user-min=0.4", "capacity:masters=0.5,user-factor=0.4,user-min=0.1",
 		"capacity:user-factor=2,user-min=0.1,delay=3s", "drf", "dynamicmr:min-run=3s,cap=1",
 		"dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1",
-		"dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"} {
-		launched := 0
-		for seed := range uint64(policy.Few(20)) {
-			run := func(how func(sched.Policy) sched.Policy) policytest.Result {
-				s := policytest.RandomSetup(seed, 1)
-				manyQueues(&s, seed)
-				if seed%4 == 3 {
-					for _, j := range s.Jobs {
-						j.Queue = "a"
-					}
-				}
-				p, _, err := policy.Parse(spec)
-				if err != nil {
-					t.Fatal(err)
-				}
-				res, err := policytest.Run(s, how(p))
-				if err != nil {
-					t.Fatalf("%s, seed %d: %v", spec, seed, err)
-				}
-				return res
+		"dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"}
+	asOneByOne(t, specs, policy.Few(20), policy.SiblingsInOrder, func(s *policytest.Setup, seed uint64) {
+		if seed%4 == 3 {
+			for _, j := range s.Jobs {
+				j.Queue = "a"
 			}
-			got, want := run(policy.SiblingsInOrder), run(policy.OneByOne)
-			if !slices.Equal(got.Log, want.Log) {
-				for i := range got.Log {
-					if i >= len(want.Log) || got.Log[i] != want.Log[i] {
-						t.Fatalf("%s, seed %d: action %d is %v, want %v", spec, seed, i+1, got.Log[i],
-							want.Log[min(i, len(want.Log)-1)])
-					}
-				}
-				t.Fatalf("%s, seed %d: %d actions, want %d", spec, seed, len(got.Log), len(want.Log))
-			}
-			launched += len(got.Log)
 		}
-		if launched < 50*policy.Few(20) {
-			t.Errorf("%s: %d actions: little was tested", spec, launched)
-		}
-	}
+	})
 }
 
 // Users in order have the turns that they have when they are looked at one by one, also where tasks and masters have
 // different sizes, and where nodes are kept for big ones.
 func TestUsersInOrder(t *testing.T) {
-	for _, spec := range []string{"capacity", "capacity:masters=0.15,user-factor=4,user-min=0.4",
+	specs := []string{"capacity", "capacity:masters=0.15,user-factor=4,user-min=0.4",
 		"capacity:masters=0.5,user-factor=0.4,user-min=0.1", "capacity:user-factor=2,user-min=0.1,delay=3s",
-		"capacity:masters=1,user-factor=10,user-min=0.1"} {
+		"capacity:masters=1,user-factor=10,user-min=0.1"}
+	asOneByOne(t, specs, policy.Few(30), policy.UsersInOrder, func(s *policytest.Setup, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 29))
+		for _, j := range s.Jobs {
+			for i := range j.Stages {
+				j.Stages[i].PerTask[sched.Memory] /= 1 + r.Int64N(4)
+			}
+		}
+	})
+}
+
+// asOneByOne requires of policies of queues that they do the same at the same instants when changed by inOrder as when
+// they look at siblings and users one by one. The setups of so many seeds have many queues, and are changed by prepare.
+func asOneByOne(t *testing.T, specs []string, seeds int, inOrder func(sched.Policy) sched.Policy,
+	prepare func(s *policytest.Setup, seed uint64)) {
+	t.Helper()
+	for _, spec := range specs {
 		launched := 0
-		for seed := range uint64(policy.Few(30)) {
-			run := func(how func(sched.Policy) sched.Policy) policytest.Result {
+		for seed := range uint64(seeds) {
+			run := func(how func(sched.Policy) sched.Policy) []policytest.Entry {
 				s := policytest.RandomSetup(seed, 1)
 				manyQueues(&s, seed)
-				r := rand.New(rand.NewPCG(seed, 29))
-				for _, j := range s.Jobs {
-					for i := range j.Stages {
-						j.Stages[i].PerTask[sched.Memory] /= 1 + r.Int64N(4)
-					}
-				}
+				prepare(&s, seed)
 				p, _, err := policy.Parse(spec)
 				if err != nil {
 					t.Fatal(err)
@@ -84,15 +64,20 @@ func TestUsersInOrder(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, seed %d: %v", spec, seed, err)
 				}
-				return res
+				return res.Log
 			}
-			got, want := run(policy.UsersInOrder), run(policy.OneByOne)
-			if !slices.Equal(got.Log, want.Log) {
-				t.Fatalf("%s, seed %d: other actions than where users are looked at one by one", spec, seed)
+			got, want := run(inOrder), run(policy.OneByOne)
+			for i := range min(len(got), len(want)) {
+				if got[i] != want[i] {
+					t.Fatalf("%s, seed %d: action %d is %v, want %v", spec, seed, i+1, got[i], want[i])
+				}
 			}
-			launched += len(got.Log)
+			if len(got) != len(want) {
+				t.Fatalf("%s, seed %d: %d actions, want %d", spec, seed, len(got), len(want))
+			}
+			launched += len(got)
 		}
-		if launched < 50*policy.Few(30) {
+		if launched < 50*seeds {
 			t.Errorf("%s: %d actions: little was tested", spec, launched)
 		}
 	}

@@ -130,19 +130,8 @@ func TestAttemptsInOneValue(t *testing.T) {
 	whole := app.saved()
 	whole.Parts, whole.Attempts = 0, savedAttempts(app.attempts)
 	name := savedName(app.id)
-	values := maps.Clone(k.values)
-	values[nameApp+name] = whole.Append(nil)
-	p, err := readPast(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	later, again := newFleet(t, 0), &memory{values: values}
-	keepIn(t, later.m, again)
-	later.do(func(m *manager) (answer, error) {
-		m.restore(p)
-		m.apps.byID[app.id].save()
-		return nil, nil
-	})
+	later, again := k.takenOver(t, map[string][]byte{nameApp + name: whole.Append(nil)})
+	later.do(func(m *manager) (answer, error) { m.apps.byID[app.id].save(); return nil, nil })
 	if n := len(later.m.apps.byID[app.id].attempts); n != count || again.oldParts() != k.oldParts() {
 		t.Errorf("%d attempts and %d parts, want %d and %d", n, again.oldParts(), count, k.oldParts())
 	}
@@ -150,6 +139,22 @@ func TestAttemptsInOneValue(t *testing.T) {
 	if _, err := readPast(again.values); err == nil || !strings.Contains(err.Error(), "part 2 of") {
 		t.Errorf("without a part: %v", err)
 	}
+}
+
+// takenOver returns a manager that has taken over the values of k, and some instead of them or beside them. It returns
+// the store of that manager, too.
+func (k *memory) takenOver(t *testing.T, others map[string][]byte) (*few, *memory) {
+	t.Helper()
+	values := maps.Clone(k.values)
+	maps.Copy(values, others)
+	p, err := readPast(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later, again := newFleet(t, 0), &memory{values: values}
+	keepIn(t, later.m, again)
+	later.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	return later, again
 }
 
 // However many attempts are taken over in one value, a turn adds no more than mostParts parts, and all attempts are in
@@ -166,15 +171,7 @@ func TestPartsOfOneTurn(t *testing.T) {
 		whole.Attempts[i].Diagnostics = fmt.Sprint(i)
 	}
 	name, count := savedName(app.id), len(whole.Attempts)
-	values := maps.Clone(k.values)
-	values[nameApp+name] = whole.Append(nil)
-	p, err := readPast(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	later, again := newFleet(t, 0), &memory{values: values}
-	keepIn(t, later.m, again)
-	later.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	later, again := k.takenOver(t, map[string][]byte{nameApp + name: whole.Append(nil)})
 	for turn, want := range []int{mostParts, 2 * mostParts, 2*mostParts + 1, 2*mostParts + 1} {
 		later.do(func(m *manager) (answer, error) { m.apps.byID[app.id].save(); return nil, nil })
 		if again.oldParts() != want {
@@ -203,17 +200,11 @@ func TestLeftOfDeletion(t *testing.T) {
 	f.failAgain(app, 3*mostInFull)
 	want := append(slices.Collect(maps.Keys(k.values)), nameKeys, nameLife)
 	slices.Sort(want)
-	values := maps.Clone(k.values)
+	left := map[string][]byte{}
 	for _, name := range []string{nameLaunch + "1/9", oldName(0, "1/9"), oldName(12, "1/9"), oldName(0, "1/99")} {
-		values[name] = []byte("left")
+		left[name] = []byte("left")
 	}
-	p, err := readPast(values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	later, again := newFleet(t, 0), &memory{values: values}
-	keepIn(t, later.m, again)
-	later.do(func(m *manager) (answer, error) { m.restore(p); return nil, nil })
+	_, again := k.takenOver(t, left)
 	if got := slices.Sorted(maps.Keys(again.values)); !slices.Equal(got, want) {
 		t.Errorf("the store has %q, want %q", got, want)
 	}

@@ -28,7 +28,7 @@ PACKAGES = $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
 
 # What properties are tried on is drawn from one seed, so that equal sources give equal results. test-long draws anew.
 test: export RAPID_SEED ?= 1
-test: ## vet, lint and test everything, a few jobs of stock Hadoop too where a JDK and Maven are (6 minutes)
+test: ## vet, lint and test everything, a few jobs of stock Hadoop too where a JDK and Maven are (5 minutes)
 	$(STOCK) $(GO) test -p $(PACKAGES) -timeout 30m ./...
 	cd examples/own && $(GO) vet ./... && $(GO) test ./...
 	cd release && $(GO) vet ./...
@@ -55,7 +55,7 @@ goals-on-hadoop: ## deadlines met of 30 jobs on stock Hadoop under three policie
 	./internal/yarn/goals-on-hadoop.sh
 
 lint: ## formatting, vet, staticcheck, dead code, import arrows and the other rules of the tree
-	$(GO) test -count=1 -run 'TestTidy' .
+	SOJOURN_LONG=1 $(GO) test -count=1 -run 'TestTidy' .
 
 bench: build ## the figures of docs/performance.md, beside peers where they are installed (25 minutes; BENCH='-only sim' for less)
 	$(GO) run ./bench -sojourn $(BIN) $(BENCH)

@@ -9,22 +9,14 @@ import (
 	"testing"
 )
 
-// TestReadme runs the commands of README.md, as printed, in a copy of the tree as a fresh clone has it: twice, so that
-// no command fails because of what an earlier one wrote. A word after sh says what a block needs besides: long
-// (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree) or hadoop (a cluster).
+// TestReadme runs the commands of README.md, as printed, in a copy of the tree as a fresh clone has it. With
+// SOJOURN_LONG=1 it runs them twice: no command may fail because of what an earlier one wrote. A word after sh says what
+// a block needs besides: long (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree) or hadoop (a cluster).
 func TestReadme(t *testing.T) {
-	clone := cloned(t)
-	ran := 0
-	for range 2 {
-		ran += runPage(t, "README.md", clone)
-	}
-	if ran < 6 {
-		t.Errorf("%d blocks of commands were run: README.md has more", ran)
-	}
+	runPages(t, cloned(t), map[string]int{"README.md": 3})
 }
 
-// TestPages runs the commands of the pages for users in the same way, after those that build the program. With
-// SOJOURN_LONG=1 it runs them twice: they must find no obstacle in what they have left.
+// TestPages runs the commands of the pages for users in the same way, after those that build the program.
 func TestPages(t *testing.T) {
 	clone := cloned(t)
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", "bin/sojourn", "./cmd/sojourn")
@@ -32,18 +24,28 @@ func TestPages(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	runPages(t, clone, map[string]int{"docs/what-if.md": 12, "docs/programs.md": 1})
+}
+
+// runPages runs the commands of pages, each of which has at least so many blocks of them: once, or twice with
+// SOJOURN_LONG=1.
+func runPages(t *testing.T, folder string, least map[string]int) {
+	t.Helper()
 	times := 1
-	if os.Getenv("SOJOURN_LONG") == "1" {
+	if long() {
 		times = 2
 	}
-	for page, least := range map[string]int{"docs/what-if.md": 12, "docs/programs.md": 1} {
+	for page, least := range least {
 		for range times {
-			if ran := runPage(t, page, clone); ran < least {
+			if ran := runPage(t, page, folder); ran < least {
 				t.Errorf("%s: %d blocks of commands were run: the page has more", page, ran)
 			}
 		}
 	}
 }
+
+// long reports whether tests may take their time.
+func long() bool { return os.Getenv("SOJOURN_LONG") == "1" }
 
 // cloned returns a folder with what a fresh clone has.
 func cloned(t *testing.T) string {
@@ -82,7 +84,7 @@ func runPage(t *testing.T, page, folder string) (ran int) {
 	}
 	for _, block := range commandBlock.FindAllStringSubmatch(string(text), -1) {
 		needs, commands := strings.TrimSpace(block[1]), block[2]
-		if needs != "" && !(needs == "long" && os.Getenv("SOJOURN_LONG") == "1") {
+		if needs != "" && !(needs == "long" && long()) {
 			continue
 		}
 		if strings.Contains(commands, ".py") {

@@ -501,8 +501,12 @@ func TestTidyForTests(t *testing.T) {
 	}
 }
 
-// TestTidyDeadcode looks for functions that neither a program nor a test calls, and for those that only tests call.
+// TestTidyDeadcode looks for functions that neither a program nor a test calls, and for those that only tests call. It
+// compiles all packages and what they import from their sources, which takes most of a minute of processor time.
 func TestTidyDeadcode(t *testing.T) {
+	if !long() {
+		t.Skip("takes most of a minute: in make lint and make test-long only")
+	}
 	program := filepath.Join(t.TempDir(), "deadcode")
 	tool(t, "go", "-C", "tools", "build", "-o", program, "./deadcode")
 	out, err := exec.Command(program).Output()

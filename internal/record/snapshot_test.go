@@ -52,7 +52,7 @@ func chaosRecord(t testing.TB, seed uint64) []byte {
 // after each Step: in runs with every kind of event and of action.
 func TestSnapshotsAreTheState(t *testing.T) {
 	snapshots := 0
-	for seed := range uint64(20) {
+	for seed := range uint64(10) {
 		b := chaosRecord(t, seed)
 		marks := reader(t, b).Marks()
 		snapshots += len(marks)

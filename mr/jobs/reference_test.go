@@ -20,6 +20,14 @@ type corpus map[string]string
 
 func (c corpus) names() []string { return slices.Sorted(maps.Keys(c)) }
 
+// size is how many bytes all files have.
+func (c corpus) size() (n int) {
+	for _, s := range c {
+		n += len(s)
+	}
+	return n
+}
+
 // lines are those of all files, by name.
 func (c corpus) lines() (all []string) {
 	for _, name := range c.names() {

@@ -22,9 +22,9 @@ run: build ## run a mix of real MapReduce jobs under three policies and compare 
 # Stock Hadoop is fetched once, and kept beside other caches.
 STOCK = SOJOURN_HADOOP=$$(SOJOURN_FETCH_TIME=240 ./internal/yarn/fetch-stock.sh hadoop)
 
-# Browsers, JVMs and real jobs wait for much of their time: with one package more than there are processors, other tests
+# Browsers, JVMs and real jobs wait for much of their time: with two packages more than there are processors, other tests
 # run meanwhile.
-PACKAGES = $$(( $$(getconf _NPROCESSORS_ONLN) + 1 ))
+PACKAGES = $$(( $$(getconf _NPROCESSORS_ONLN) + 2 ))
 
 # What properties are tried on is drawn from one seed, so that equal sources give equal results. test-long draws anew.
 test: export RAPID_SEED ?= 1

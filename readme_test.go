@@ -10,8 +10,9 @@ import (
 )
 
 // TestReadme runs the commands of README.md, as printed, in a copy of the tree as a fresh clone has it. With
-// SOJOURN_LONG=1 it runs them twice: no command may fail because of what an earlier one wrote. A word after sh says what
-// a block needs besides: long (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree) or hadoop (a cluster).
+// SOJOURN_LONG=1 it runs them twice: no command may fail because of what an earlier one wrote. A word after sh says
+// what a block needs besides: long (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree)
+// or hadoop (a cluster).
 func TestReadme(t *testing.T) {
 	runPages(t, cloned(t), map[string]int{"README.md": 3})
 }
@@ -27,7 +28,7 @@ func TestPages(t *testing.T) {
 	runPages(t, clone, map[string]int{"docs/what-if.md": 12, "docs/programs.md": 1})
 }
 
-// runPages runs the commands of pages, each of which has at least so many blocks of them: once, or twice with
+// runPages runs the commands of pages, each with at least so many blocks of them: once, or twice with
 // SOJOURN_LONG=1.
 func runPages(t *testing.T, folder string, least map[string]int) {
 	t.Helper()

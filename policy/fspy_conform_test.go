@@ -81,7 +81,7 @@ func TestFspyUnknownSizes(t *testing.T) {
 	for _, spec := range fspySpecs {
 		t.Run(spec, func(t *testing.T) {
 			probes, sized, both := 0, 0, 0
-			for seed := range uint64(policy.Few(12)) {
+			for seed := range uint64(policy.Few(8)) {
 				run := func(r *rand.Rand) policytest.Result {
 					setup := policytest.RandomSetup(seed, 1)
 					setup.Can |= sched.CanProbe

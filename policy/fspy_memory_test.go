@@ -55,7 +55,7 @@ func (w *placed) Decide(p *sched.Plan) {
 // snapshot of a record has the numbers of one from the beginning.
 func TestFspyTellsTheSameFromMemory(t *testing.T) {
 	sized := 0
-	for seed := range uint64(policy.Few(12)) {
+	for seed := range uint64(policy.Few(8)) {
 		for _, spec := range []string{"fspy:uber-maps=0", "fspy:rank=finish"} {
 			run := func(renew bool) *placed {
 				setup := policytest.RandomSetup(seed, 1)

@@ -166,7 +166,7 @@ func (c *plainServer) find(id sched.JobID) (int, bool) {
 // each of the others has received the same and has the same end. Weights, sizes and caps are over three decades, so
 // that jobs change sides often.
 func TestLevelServer(t *testing.T) {
-	for seed := range uint64(Few(50)) {
+	for seed := range uint64(Few(30)) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		decades := func(n float64) float64 { return math.Exp((r.Float64() - 0.5) * n * math.Ln10) }
 		var c levelServer

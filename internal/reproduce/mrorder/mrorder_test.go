@@ -12,11 +12,15 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
-// Two trials of every part that is quick, with every figure that a claim names.
+// A trial of every part that is quick, or three with SOJOURN_LONG=1, with every figure that a claim names.
 func TestMROrderTrials(t *testing.T) {
+	trials := uint64(1)
+	if papertest.Long() {
+		trials = 3
+	}
 	for _, part := range []paper.Part{ordersPart(), spreadPart(), testbedPart(), facebookPart(), boundsPart(),
 		searchPart(), onlinePart(), arrivalsPart()} {
-		for seed := uint64(1); seed <= 2; seed++ {
+		for seed := uint64(1); seed <= trials; seed++ {
 			s, err := part.Trial(t.Context(), paper.Lab{}, seed)
 			if err != nil {
 				t.Fatalf("%s: %v", part.Title, err)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", policy.Few(6), "random clusters and loads that each policy must get through")
+	seeds = flag.Int("seeds", policy.Few(5), "random clusters and loads that each policy must get through")
 	only  = flag.String("specs", "", "policies that TestConform tries instead of its own, separated by spaces")
 )
 

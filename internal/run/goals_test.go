@@ -110,7 +110,7 @@ func TestMisledPoliciesLoseNothing(t *testing.T) {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
 			kills, killed := strings.Contains(policy, "burst=kill"), 0
-			for seed := range uint64(15) {
+			for seed := range uint64(8) {
 				lowest := int64(0)
 				if kills {
 					lowest = 2

@@ -64,7 +64,7 @@ func newBrowser(t *testing.T) *browser {
 		t.Skip("no Chromium is installed: Debian's package chromium has one")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
-		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true),
+		chromedp.Flag("force-color-profile", "srgb"), chromedp.Flag("hide-scrollbars", true), chromedp.DisableGPU,
 		chromedp.WSURLReadTimeout(patience))
 	allocated, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)

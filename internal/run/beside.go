@@ -2,14 +2,17 @@ package run
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 )
 
-// Beside calls do for 0 to n−1, as many calls at once as there are processors. If calls fail, it returns the error of
-// the one with the lowest number. It starts no more calls after one has failed or ctx has ended. Results that the
-// caller keeps by number do not depend on the order of the calls.
+// Beside calls do for 0 to n−1, as many calls at once as there are processors. It starts no more calls after one has
+// failed or ctx has ended, and interrupts those that run. If calls fail, it returns the error of the one with the
+// lowest number, but not of one that was only interrupted because another had failed. Results that the caller keeps by
+// number do not depend on the order of the calls.
 func Beside(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ended := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	errs := make([]error, n)
@@ -35,7 +38,7 @@ begin:
 	close(next)
 	workers.Wait()
 	for _, err := range errs {
-		if err != nil {
+		if err != nil && (ended.Err() != nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ type attempt struct {
 	node       sched.NodeID
 	before     uint32 // how many numbers before this one the last attempt of the same job is; 0: there is none
 	beforeHere uint32 // the same for the last attempt on the same node
-	stage      int16
+	stage      uint16
 	kind       sched.StageKind
 	outcome    sched.Outcome
 	locality   int8 // of sched.Locality; -1: its stage has no places

@@ -473,7 +473,7 @@ func (b *Board) launch(a *sched.Action) {
 		st.estimate, st.spread = e.Mean, e.StdDev
 	}
 	row := attempt{serial: a.Attempt.Serial(), start: b.now, end: -1, job: a.Stage.Job, task: a.Task, node: a.Node,
-		stage: int16(a.Stage.Index), kind: at.Stage.Kind, locality: -1, second: a.Task > 0 && b.view.Twins(at) > 1}
+		stage: uint16(a.Stage.Index), kind: at.Stage.Kind, locality: -1, second: a.Task > 0 && b.view.Twins(at) > 1}
 	if row.second {
 		st.second++
 	}
@@ -494,26 +494,28 @@ func (b *Board) launch(a *sched.Action) {
 	r.tail, n.tail = number, number
 }
 
-// ended updates the rows of an attempt, and of its stage, job and node, when the attempt has ended.
+// ended updates the rows of an attempt, and of its stage, job and node, when the attempt has ended. The log may have
+// forgotten an attempt that ran for long: the other rows change all the same.
 func (b *Board) ended(e *sched.Event) {
-	a := b.log.find(e.Attempt)
-	if a == nil || a.end >= 0 {
-		return
-	}
 	v := b.view.Attempt(e.Attempt)
 	if v == nil || !e.Derived && b.view.Node(v.Node).Lost {
 		return // it was lost with its node: the core adds an event for that
 	}
-	a.end, a.outcome, a.paused = b.now, e.Outcome, false
-	b.node(a.node)
-	n := &b.nodes[a.node-1]
+	if a := b.log.find(e.Attempt); a != nil {
+		if a.end >= 0 {
+			return
+		}
+		a.end, a.outcome, a.paused = b.now, e.Outcome, false
+	}
+	b.node(v.Node)
+	n := &b.nodes[v.Node-1]
 	n.running--
-	r := b.row(a.job)
+	r := b.row(v.Stage.ID.Job)
 	if r == nil {
 		return
 	}
 	b.tasks(r.id)
-	st := &r.stages[a.stage]
+	st := &r.stages[v.Stage.ID.Index]
 	switch e.Outcome {
 	case sched.OK:
 		n.done++

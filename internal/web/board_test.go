@@ -34,3 +34,27 @@ func TestBoardAfterQueuesHaveGone(t *testing.T) {
 		t.Errorf("rows %+v, leaves %v", b.rows, b.leaves)
 	}
 }
+
+// An attempt that the log has forgotten ends on its node, in its job and in its stage all the same.
+func TestForgottenAttemptEnds(t *testing.T) {
+	b := NewBoard(About{})
+	b.log = newAttemptLog(1)
+	core := sched.New(sched.Config{Policy: fifo(t), Recorder: b})
+	slot := sched.Resources{sched.VCores: 1}
+	acts := core.Step(0, []sched.Event{
+		{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Capacity: sched.Resources{sched.VCores: 2}}},
+		{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Stages: []sched.StageSpec{{Tasks: 2, PerTask: slot}}}},
+	})
+	if b.log.find(acts[0].Attempt) != nil || b.nodes[0].running != 2 {
+		t.Fatalf("%d attempts run, and the first is remembered: %v", b.nodes[0].running, b.log.find(acts[0].Attempt))
+	}
+	for i := range acts {
+		at := sched.Time(i+1) * time.Second
+		core.Step(at, []sched.Event{{Kind: sched.AttemptDone, Attempt: acts[i].Attempt}})
+	}
+	n, st := b.nodes[0], b.row(1).stages[0]
+	if n.running != 0 || n.done != 2 || st.ended != 2 || st.last != 2*time.Second {
+		t.Errorf("%d attempts run, %d are done on the node, and %d in the stage, the last at %v", n.running, n.done,
+			st.ended, st.last)
+	}
+}

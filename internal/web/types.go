@@ -222,7 +222,7 @@ type Locality struct {
 type Attempt struct {
 	Attempt  uint64   `json:"attempt"`               // number of the attempt in the run
 	Job      int32    `json:"job"`                   // number of its job
-	Stage    int16    `json:"stage"`                 // number of its stage in the job, from 0
+	Stage    uint16   `json:"stage"`                 // number of its stage in the job, from 0
 	Kind     string   `json:"kind"`                  // of the stage
 	Task     int32    `json:"task"`                  // number in the stage, from 1; 0: the engine does not say
 	Node     int32    `json:"node"`                  // number of its node

@@ -158,16 +158,21 @@ func (c *cluster) failed(st *Stage, a *Attempt, n *Node) bool {
 		j.failures = map[NodeID]int32{}
 	}
 	j.failures[n.ID]++
-	most := mostNodesAvoided * float64(len(c.view.Nodes))
-	if j.failures[n.ID] >= failuresToAvoidNode && float64(len(j.banned)+1) <= most && !contains(j.banned, n.ID) {
-		at, _ := slices.BinarySearch(j.banned, n.ID)
-		j.banned = slices.Insert(slices.Clone(j.banned), at, n.ID)
-	}
+	j.avoid(n.ID, len(c.view.Nodes))
 	if st.tasks.failures == nil {
 		st.tasks.failures = map[int32]int32{}
 	}
 	st.tasks.failures[a.Task]++
 	return st.tasks.failures[a.Task] >= st.Spec.MaxAttempts
+}
+
+// avoid lets the job avoid node n if attempts have failed there often enough, up to a part of all nodes.
+func (j *Job) avoid(n NodeID, all int) {
+	most := mostNodesAvoided * float64(all)
+	if j.failures[n] >= failuresToAvoidNode && float64(len(j.banned)+1) <= most && !contains(j.banned, n) {
+		at, _ := slices.BinarySearch(j.banned, n)
+		j.banned = slices.Insert(slices.Clone(j.banned), at, n)
+	}
 }
 
 // taskDone notes that attempt a has completed its task. The stages that waited for it open, and the job ends with the

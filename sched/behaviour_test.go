@@ -175,6 +175,13 @@ func TestBlacklist(t *testing.T) {
 	if contains(st.Job.banned, 2) {
 		t.Error("half of the nodes are avoided")
 	}
+	for _, c := range []struct{ said, avoided []NodeID }{{nil, []NodeID{1}}, {[]NodeID{3}, []NodeID{3}},
+		{[]NodeID{1, 4}, []NodeID{1, 4}}, {nil, []NodeID{1}}} {
+		r.core.Step(r.core.Now, []Event{{Kind: AsksChanged, Job: 1, Body: &Asks{Pending: AskAll, Banned: c.said}}})
+		if !slices.Equal(st.Job.banned, c.avoided) {
+			t.Errorf("with %v said by the engine, %v are avoided; want %v", c.said, st.Job.banned, c.avoided)
+		}
+	}
 }
 
 // Node 1 holds the outputs of maps 1 and 2 and runs a reduce when it is lost at 15 s: the reduce is lost, both maps run

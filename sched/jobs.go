@@ -1,5 +1,10 @@
 package sched
 
+import (
+	"maps"
+	"slices"
+)
+
 // submit makes the rows of a job.
 func (c *cluster) submit(id JobID, spec *JobSpec) {
 	if id <= c.jobs.newest {
@@ -92,6 +97,9 @@ func (c *cluster) asksChanged(j *Job, asks *Asks) {
 	j.banned = nil
 	if len(asks.Banned) > 0 { // shared: a blacklist may be long, and is said again with each ask
 		j.banned = asks.Banned
+	}
+	for _, n := range slices.Sorted(maps.Keys(j.failures)) {
+		j.avoid(n, len(c.view.Nodes))
 	}
 	c.pend(st, asks.Pending-st.waiting)
 	c.ledger.log.touchJob(j)

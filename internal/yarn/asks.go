@@ -188,9 +188,9 @@ func (app *application) ask(q *wire.AllocateRequest) {
 	}
 	for _, g := range changed {
 		g.changed = false
-		app.settle(g)
+		rebanned = !app.settle(g) && rebanned
 	}
-	if rebanned && len(changed) == 0 {
+	if rebanned { // and no ask told the core of it
 		app.rebanned()
 	}
 }
@@ -231,7 +231,7 @@ func (t *askTable) fits(g *group, size wire.Resource) bool {
 
 // settle notes for the core how many containers a group wants now of its stage. Of the stage that it had for another
 // size, it wants none any more.
-func (app *application) settle(g *group) {
+func (app *application) settle(g *group) (noted bool) {
 	t := &app.asks
 	if g.stage != 0 && !t.fits(g, g.size) {
 		app.noteAsks(&sched.Asks{Stage: g.stage})
@@ -242,10 +242,11 @@ func (app *application) settle(g *group) {
 		if g.stage == 0 {
 			asks.Spec = app.enter(g)
 		}
-		asks.Stage = g.stage
+		asks.Stage, noted = g.stage, true
 		app.noteAsks(asks)
 	}
 	t.forget(g)
+	return noted
 }
 
 // enter gives a group a stage: an idle one, or a new one, for which it returns the spec.

@@ -418,3 +418,28 @@ func TestSchedulingRequestsAreRefused(t *testing.T) {
 		t.Errorf("after it was refused: %v", got)
 	}
 }
+
+// A blacklist counts at once, also beside asks for hosts alone, which the core is not told.
+func TestBlacklistWithHostsAlone(t *testing.T) {
+	f := newFew(t)
+	q := asks("* 7 true")
+	q.ResponseID = f.id
+	r, err := f.do(func(m *manager) (answer, error) { return master{m, f.master}.allocate(q) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.id++
+	given := r.(*wire.AllocateResponse).Allocated
+	i := slices.IndexFunc(given, func(c wire.Container) bool { return c.Node.Host == "a" })
+	if len(given) != 6 || i < 0 {
+		t.Fatalf("%d containers, the first on a is number %d", len(given), i)
+	}
+	more := asks("c 1 true")
+	more.Asks[0].Priority, more.Blacklist.Add = 2, []string{"a"}
+	f.allocate(more)
+	for range 2 { // the seventh container would be on a
+		if hosts := f.allocate(&wire.AllocateRequest{Releases: []wire.ContainerID{given[i].ID}}); len(hosts) > 0 {
+			t.Errorf("containers on %v, and a is not wanted", hosts)
+		}
+	}
+}

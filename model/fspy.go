@@ -98,8 +98,12 @@ const learnedKey = "fspy"
 // Changes implements Keeper: one entry holds all that was learned.
 func (f *FSPY) Changes(*sched.Attempt) string { return learnedKey }
 
-// Entry implements Keeper. It needs no deep copy: what was learned is added at the ends of slices and never changed.
-func (f *FSPY) Entry(string) any { return f.Learned }
+// Entry implements Keeper. It needs no deep copy: what was learned is added at the ends of slices and never changed. It
+// does not touch the coefficients, which Predict writes: another goroutine may ask for entries meanwhile.
+func (f *FSPY) Entry(string) any {
+	l := &f.Learned
+	return Learned{Maps: l.Maps.observed(), Reduces: l.Reduces.observed(), Past: l.Past, Trials: l.Trials}
+}
 
 // Load implements Keeper.
 func (f *FSPY) Load(_ string, value []byte) error { return json.Unmarshal(value, &f.Learned) }

@@ -2,8 +2,10 @@ package model
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,5 +190,31 @@ func TestFspyMapOnly(t *testing.T) {
 	}
 	if len(f.Reduces.Rows) != 0 || len(f.Maps.Targets) != 1 || f.Maps.Targets[0] != 8 {
 		t.Errorf("learned %v and %v, want 4 × 2 s of maps", f.Maps.Targets, f.Reduces.Targets)
+	}
+}
+
+// Entries are asked for by the goroutine that saves while another predicts, which the race detector watches.
+func TestEntryWhileFspyPredicts(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	f := NewFSPY(DefaultFit)
+	for id := range 20 {
+		l := newLawful(sched.JobID(id+1), r)
+		l.runProbe(f)
+		l.run(f)
+	}
+	next := newLawful(21, r)
+	next.runProbe(f)
+	var saves sync.WaitGroup
+	var text []byte
+	var err error
+	saves.Go(func() { text, err = json.Marshal(f.Entry(learnedKey)) })
+	maps, _, known := f.Predict(next.job)
+	saves.Wait()
+	back := NewFSPY(DefaultFit)
+	if err = errors.Join(err, back.Load(learnedKey, text)); err != nil {
+		t.Fatal(err)
+	}
+	if len(back.Maps.Rows) != len(f.Maps.Rows) || len(f.Maps.Rows) == 0 || !known || maps <= 0 {
+		t.Errorf("%d rows come back of %d; %v s are predicted", len(back.Maps.Rows), len(f.Maps.Rows), maps)
 	}
 }

@@ -52,6 +52,9 @@ func (r *Regression) Add(row []float64, y float64, c FitConfig) {
 	r.theta = nil
 }
 
+// observed returns the regression with its observations alone.
+func (r *Regression) observed() Regression { return Regression{Rows: r.Rows, Targets: r.Targets} }
+
 // Ready reports whether there are twice as many observations as coefficients, from which on a prediction means
 // something.
 func (r *Regression) Ready() bool { return len(r.Rows) > 0 && len(r.Rows) >= 2*(1+len(r.Rows[0])) }

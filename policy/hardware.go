@@ -135,7 +135,6 @@ type hardware struct {
 	DelayPlacer
 	Stages   sched.Per[*hardwareStage] // by stage; a pointer, because a plan holds many of them at once
 	Failures sched.Per[[]int32]        // by job and pool: attempts that have failed since the last success
-	Names    []string                  // of accelerators that jobs asked for, in order of appearance
 	Pools    []hardwarePool            // from pool 1 on
 	Classes  int                       // how many classes of nodes there were when Pools was made
 	Dirty    bool                      // something has changed since the last plan
@@ -235,7 +234,7 @@ func (h *hardware) Decide(p *sched.Plan) {
 
 // notice updates the policy's memory by the events of this instant.
 func (h *hardware) notice(p *sched.Plan) {
-	names := len(h.Names)
+	var names []string
 	for i := range p.Events {
 		switch e := &p.Events[i]; e.Kind {
 		case sched.AttemptDone:
@@ -248,11 +247,7 @@ func (h *hardware) notice(p *sched.Plan) {
 			h.Dirty = true
 		case sched.JobSubmitted, sched.SpecChanged:
 			if j := p.Job(e.Job); j != nil && j.Spec.Profile != nil {
-				for _, name := range j.Spec.Profile.Accelerators {
-					if !slices.Contains(h.Names, name) {
-						h.Names = append(h.Names, name)
-					}
-				}
+				names = append(names, j.Spec.Profile.Accelerators...)
 				h.Next = p.Now
 			}
 			h.Dirty = true
@@ -261,8 +256,16 @@ func (h *hardware) notice(p *sched.Plan) {
 			h.Dirty = h.Dirty || e.Kind != sched.NodeReported || e.Body != nil
 		}
 	}
-	if names != len(h.Names) || h.Classes != len(p.Classes) {
-		h.findPools(p)
+	if h.Classes != len(p.Classes) { // a few times: classes are never dropped
+		h.Classes = len(p.Classes)
+		for j := range p.Jobs() {
+			if j.Spec.Profile != nil {
+				names = append(names, j.Spec.Profile.Accelerators...)
+			}
+		}
+	}
+	if len(names) > 0 {
+		h.findPools(p, names)
 	}
 }
 
@@ -276,11 +279,10 @@ func (h *hardware) urgent(st *sched.Stage) bool {
 	return h.of(st).Kind == hardwareCalibrating || unfinished(st) == 0
 }
 
-// findPools makes pools of the classes that jobs name as accelerators. Pools are never dropped.
-func (h *hardware) findPools(p *sched.Plan) {
-	h.Classes = len(p.Classes)
+// findPools makes pools of the classes with the names that jobs give their accelerators. Pools are never dropped.
+func (h *hardware) findPools(p *sched.Plan, names []string) {
 	for _, c := range p.Classes {
-		if slices.Contains(h.Names, c.Name) && h.poolOf(c.ID) == 0 {
+		if slices.Contains(names, c.Name) && h.poolOf(c.ID) == 0 {
 			h.Pools = append(h.Pools, hardwarePool{Class: c.ID})
 		}
 	}

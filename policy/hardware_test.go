@@ -1,8 +1,10 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,5 +128,40 @@ func TestJobsSeenBeforeNeedNoCalibration(t *testing.T) {
 		if slices.Sort(nodes); !slices.Equal(nodes, c.nodes) {
 			t.Errorf("%T: maps of %s start on nodes %v, want %v", c.estimator, c.name, nodes, c.nodes)
 		}
+	}
+}
+
+// Names of accelerators that no class has leave nothing behind, and a class that joins late is found by the name that a
+// job gave before.
+func TestHardwareNames(t *testing.T) {
+	p, _, err := policy.Parse("hardware")
+	if err != nil {
+		t.Fatal(err)
+	}
+	core := sched.New(sched.Config{Policy: p})
+	one := sched.Resources{sched.MapSlots: 1}
+	node := func(id sched.NodeID, class string) sched.Event {
+		return sched.Event{Kind: sched.NodeJoined, Node: id, Body: &sched.NodeSpec{Class: class, Capacity: one}}
+	}
+	core.Step(0, []sched.Event{node(1, "plain")})
+	for id := range sched.JobID(50) {
+		core.Step(sched.Time(id)*time.Second, []sched.Event{{Kind: sched.JobSubmitted, Job: id + 1,
+			Body: &sched.JobSpec{Deadline: 1000 * time.Second,
+				Profile: &sched.Profile{Accelerators: []string{fmt.Sprintf("board-%d", id+1)}},
+				Stages:  []sched.StageSpec{{Kind: sched.Map, Tasks: 1, PerTask: one}}}}})
+	}
+	memory := func() string {
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if text := memory(); strings.Contains(text, "board-") || !strings.Contains(text, `"Pools":null`) {
+		t.Errorf("%d names that no class has are kept", strings.Count(text, "board-"))
+	}
+	core.Step(60*time.Second, []sched.Event{node(2, "board-7")})
+	if text := memory(); strings.Count(text, `"Class":2`) != 1 {
+		t.Errorf("the class of node 2 has no pool: %s", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -175,16 +176,15 @@ func boardOf(a *app, r *record.Reader, path string, more func() bool) (*web.Boar
 	if err != nil { // a policy or an estimator of another program: what the jobs say of themselves has to do
 		estimator = nil
 	}
-	played := make(chan error, 2) // one when what is whole has been played, one at the end
+	played := make(chan error, 1)
+	var once sync.Once
+	tell := func(err error) { once.Do(func() { played <- err }) }
 	go func() {
 		on := func() bool {
 			if more == nil {
 				return false
 			}
-			select {
-			case played <- nil:
-			default:
-			}
+			tell(nil)
 			return more()
 		}
 		err := errors.Join(record.PlayOn(r, estimator, on, board), r.Close())
@@ -197,7 +197,7 @@ func boardOf(a *app, r *record.Reader, path string, more func() bool) (*web.Boar
 		default:
 			board.Finish("")
 		}
-		played <- err
+		tell(err)
 	}()
 	return board, <-played
 }

@@ -23,18 +23,24 @@ run: build ## run a mix of real MapReduce jobs under three policies and compare 
 STOCK = SOJOURN_HADOOP=$$(SOJOURN_FETCH_TIME=240 ./internal/yarn/fetch-stock.sh hadoop)
 
 # Browsers, JVMs and real jobs wait for much of their time: with two packages more than there are processors, other tests
-# run meanwhile. What takes longest begins first, so that nothing runs alone at the end.
+# run meanwhile.
 PACKAGES = $$(( $$(getconf _NPROCESSORS_ONLN) + 2 ))
+
+# What takes longest begins first, so that nothing runs alone at the end.
+ALL = ./internal/yarn ./internal/web ./mr/jobs ./policy ./...
+
+# Modules of their own.
+OTHERS = cd examples/own && $(GO) vet ./... && $(GO) test ./... && cd ../../release && $(GO) vet ./...
 
 # What properties are tried on is drawn from one seed, so that equal sources give equal results. test-long draws anew.
 test: export RAPID_SEED ?= 1
 test: ## vet, lint and test everything, a few jobs of stock Hadoop too where a JDK and Maven are (5 minutes)
-	$(STOCK) $(GO) test -p $(PACKAGES) -timeout 30m ./internal/yarn ./internal/web ./mr/jobs ./policy ./...
-	cd examples/own && $(GO) vet ./... && $(GO) test ./...
-	cd release && $(GO) vet ./...
+	$(STOCK) $(GO) test -p $(PACKAGES) -timeout 30m $(ALL)
+	$(OTHERS)
 
 test-long: ## the same with more seeds, the tests that take long, and the long commands of README.md
-	$(STOCK) SOJOURN_LONG=1 $(GO) test -timeout 60m ./...
+	$(STOCK) SOJOURN_LONG=1 $(GO) test -count=1 -timeout 60m ./...
+	$(OTHERS)
 
 test-race: ## every test under the race detector (an hour; needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 90m ./...

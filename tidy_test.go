@@ -463,6 +463,9 @@ func TestTidyLeftovers(t *testing.T) {
 					t.Errorf("%s:%d: %s left behind", path, i+1, word)
 				}
 			}
+			if strings.Contains(line, `Getenv("SOJOURN_LONG")`) && !strings.Contains(line, `= "1"`) {
+				t.Errorf(`%s:%d: long tests are those with SOJOURN_LONG=1: compare it with "1"`, path, i+1)
+			}
 		}
 	}
 }

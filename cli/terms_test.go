@@ -208,7 +208,7 @@ func jobsOf(t *testing.T, path string) (list []*sched.JobSpec) {
 // runs among the long tests only.
 func TestExampleNotebook(t *testing.T) {
 	mayBeMain()
-	if _, err := exec.LookPath("python3"); err != nil || os.Getenv("SOJOURN_LONG") == "" {
+	if _, err := exec.LookPath("python3"); err != nil || os.Getenv("SOJOURN_LONG") != "1" {
 		t.Skip("needs python3 and SOJOURN_LONG=1")
 	}
 	dir := t.TempDir()

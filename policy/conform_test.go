@@ -82,7 +82,7 @@ func TestConformWithRandomParameters(t *testing.T) {
 			spec := policytest.RandomSpec(name, card, r)
 			t.Run(spec, func(t *testing.T) {
 				t.Parallel()
-				policytest.Conform(t, policy.All, spec, (*seeds+4)/5)
+				policytest.Conform(t, policy.All, spec, max(2, *seeds/5))
 			})
 		}
 	}

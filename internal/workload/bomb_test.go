@@ -30,7 +30,7 @@ func repeated(head, each string, n int, tail string) []byte {
 // memory.
 func TestBombs(t *testing.T) {
 	const listed = "jobs:\n- {name: a, maps: {times: &a ["
-	far := 1 << 26
+	far := 1 << 27
 	for _, b := range []struct {
 		name string
 		data func() []byte

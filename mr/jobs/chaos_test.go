@@ -24,12 +24,6 @@ var chaoticSpill = setup{
 
 // Every job's output is that of its reference while attempts and outputs of maps are lost.
 func TestChaos(t *testing.T) {
-	kinds := map[string]string{
-		text:                        "text",
-		movies:                      "ratings",
-		All["adjacency-list"].Input: "edges",
-		All["self-join"].Input:      "associations",
-	}
 	all := corpora()
 	tested := map[string]bool{}
 	var lost atomic.Int64
@@ -39,17 +33,13 @@ func TestChaos(t *testing.T) {
 		}
 		tested[c.name] = true
 		t.Run(c.name, func(t *testing.T) {
-			kind := All[c.name].Input
-			in, known := all[kinds[kind]]
-			if !known {
-				in = all["sequences"]
-			}
+			in := all[ownCorpus(c.name)]
 			paths, want := in.write(t), c.reference(in)
 			for _, s := range chaotic {
 				s.lost = &lost
 				s.compare(t, c.name, c.conf, paths, want)
 			}
-			more := large(kind)
+			more := large(All[c.name].Input)
 			chaoticSpill.compare(t, c.name, c.conf, more.write(t), c.reference(more))
 		})
 	}

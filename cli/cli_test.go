@@ -822,15 +822,40 @@ func TestRunTimeout(t *testing.T) {
 	}
 }
 
-// TestRunWithoutFiles: a directory without files gives an empty output, and the run says so.
+// TestRunWithoutFiles: a directory without files gives an empty output, and the run says so. With --overwrite it takes
+// the place of the old output.
 func TestRunWithoutFiles(t *testing.T) {
 	in := t.TempDir()
 	if err := os.WriteFile(filepath.Join(in, ".hidden"), []byte("a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	status, out, errs := sojourn(t, "run", "wordcount", "--input", in, "--output", filepath.Join(t.TempDir(), "out"))
-	if status != statusOK || !strings.Contains(errs, "no file is in "+in) || strings.Contains(out, "COUNTER") {
-		t.Errorf("exit status %d, %q, %q", status, out, errs)
+	for _, c := range []struct {
+		job  []string
+		part string // of an old output
+	}{{[]string{"wordcount"}, "part-r-00007"}, {[]string{"--mapper", "cat", "--reducer", "NONE"}, "part-m-00007"}} {
+		for _, old := range []bool{false, true} {
+			output := filepath.Join(t.TempDir(), "out")
+			args := slices.Concat([]string{"run"}, c.job, []string{"--input", in, "--output", output})
+			if old {
+				if err := os.Mkdir(output, 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(output, c.part), []byte("old\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = append(args, "--overwrite")
+			}
+			status, out, errs := sojourn(t, args...)
+			if status != statusOK || !strings.Contains(errs, "no file is in "+in) || strings.Contains(out, "COUNTER") {
+				t.Errorf("%v: exit status %d, %q, %q", args, status, out, errs)
+			}
+			if _, err := os.Stat(filepath.Join(output, "_SUCCESS")); err != nil {
+				t.Errorf("%v: %v", args, err)
+			}
+			if _, err := os.Stat(filepath.Join(output, c.part)); err == nil {
+				t.Errorf("%v: %s of the old output is still there", args, c.part)
+			}
+		}
 	}
 }
 

@@ -234,7 +234,7 @@ func (e *engine) turn(ctx context.Context) {
 	e.arrive(ctx, now)
 	for e.read(ctx) && e.config.Settle != nil { // mail may lead to more mail at this instant
 	}
-	e.submit()
+	e.submit(ctx)
 	e.lookAfter(now)
 	e.step(now)
 }
@@ -439,7 +439,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		done.Body = l.Attempt.counters()
 		if j.taskDone(l) && !j.ended {
 			e.ask(ctx, j)
-			if !j.sub.Spec.Open {
+			if !j.open {
 				j.held = append(j.held, done)
 				return
 			}
@@ -567,7 +567,7 @@ func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageS
 		e.fail(j, err)
 	case len(stages) == 0:
 		j.outcome = sched.OK
-		if j.sub.Spec.Open {
+		if j.open {
 			e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Job: j.id})
 		}
 	default:
@@ -582,6 +582,9 @@ func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageS
 					Body: &sched.Asks{Stage: at, Spec: &stages[i], Pending: stages[i].Tasks},
 				},
 			)
+		}
+		if j.allDone() { // the new stages have no tasks
+			e.ask(ctx, j)
 		}
 	}
 }
@@ -671,19 +674,20 @@ type plannedJob struct {
 }
 
 // submit submits to the core the jobs that have been planned, in order of arrival.
-func (e *engine) submit() {
+func (e *engine) submit(ctx context.Context) {
 	slices.SortFunc(e.planned, func(a, b plannedJob) int {
 		return cmp.Or(cmp.Compare(a.sub.Spec.Submit, b.sub.Spec.Submit), cmp.Compare(a.index, b.index))
 	})
 	for _, p := range e.planned {
-		e.submitJob(p)
+		e.submitJob(ctx, p)
 	}
 	e.planned = e.planned[:0]
 }
 
 // submitJob adds the event that submits job p under the next ID. If the job cannot run, because planning failed or no
-// node holds its tasks, it uses up an ID, and is closed as failed.
-func (e *engine) submitJob(p plannedJob) {
+// node holds its tasks, it uses up an ID, and is closed as failed. A job whose first stages have no tasks is asked at
+// once for what comes next. It is submitted as Open: the core would end it before its output is in place.
+func (e *engine) submitJob(ctx context.Context, p plannedJob) {
 	delete(e.planning, p.index)
 	e.newest++
 	if p.err == nil {
@@ -701,6 +705,11 @@ func (e *engine) submitJob(p plannedJob) {
 	for i := range stages {
 		j.addStage(stages[i].Tasks)
 	}
+	if j.allDone() {
+		spec.Open = true
+		e.ask(ctx, j)
+	}
+	j.open = spec.Open
 	e.jobs[j.id] = j
 	e.events = append(e.events, sched.Event{Kind: sched.JobSubmitted, Job: j.id, Body: &spec})
 }

@@ -14,6 +14,7 @@ type jobLife struct {
 	sub     Submission
 	work    Work
 	running int           // attempts
+	open    bool          // the core does not end it with its stages: the engine does, once its output is in place
 	asked   bool          // work has been asked for the stages after those that are done, and has not answered
 	ended   bool          // the core has said so
 	outcome sched.Outcome // Killed until the job has failed or its output is in place: what an interruption makes of it

@@ -430,7 +430,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	j.running--
 	j.slowed += l.Attempt.Slowed()
 	done := sched.Event{Kind: sched.AttemptDone, Attempt: l.id}
-	if errors.Is(err, ErrCommitted) && e.orphaned(l) {
+	if errors.Is(err, ErrCommitted) && !l.beaten && e.orphaned(l) { // beaten: what it has seen was lost since
 		err = nil
 	}
 	switch {

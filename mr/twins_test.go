@@ -125,3 +125,41 @@ func TestBeatenTwinEndsWell(t *testing.T) {
 		}
 	})
 }
+
+// TestBeatenTwinWithoutOutput: the second attempt of a map finds that the first one was faster, and the engine hears
+// this after the output of the first one was lost. There is no output, so the failure of the third attempt counts.
+func TestBeatenTwinWithoutOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		o := newOrdered()
+		w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+		var starts atomic.Int32
+		end := errors.New("each attempt ends so")
+		w.run = func(l *Launch) error {
+			if starts.Add(1) > 10 {
+				cancel()
+			}
+			switch {
+			case l.Stage == 1:
+				close(o.cue)
+				return &LostOutput{Map: 0, Err: os.ErrNotExist}
+			case l.Attempt.Number == 1:
+				<-o.next
+				return ErrCommitted
+			case l.Attempt.Number > 1:
+				return Permanent(end)
+			}
+			time.Sleep(time.Second)
+			return nil
+		}
+		policy := &twice{stage: 0}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 1}}}
+		results, err := Serve(ctx, Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: o.settle},
+			[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || !policy.begun || len(results) != 1 || !errors.Is(results[0].Err, end) || starts.Load() != 4 {
+			t.Errorf("results %+v, error %v, %d attempts; want it failed with %q after 4", results, err, starts.Load(),
+				end)
+		}
+	})
+}

@@ -167,6 +167,43 @@ func TestTwoFailuresInOneTurn(t *testing.T) {
 	}
 }
 
+// TestStagesPanics: a job whose own function panics while its stages are planned fails alone.
+func TestStagesPanics(t *testing.T) {
+	const why = "a defect of the job"
+	in := write(t, t.TempDir(), "in", "a b\nb\n")
+	sorted := wordCount()
+	sorted.Fold, sorted.Combine, sorted.TotalOrder = nil, nil, true
+	sorted.Reduce = func(*Task, *Groups, *Emitter) error { return nil }
+	sorted.Compare = func(_, _ []byte) int { panic(why) }
+	rounds := wordCount()
+	rounds.Next = func(*Round) (*Job, error) { panic(why) }
+	for name, job := range map[string]*Job{"Compare": sorted, "Next": rounds} {
+		for _, late := range []bool{false, true} {
+			var jobs []Submission
+			for _, job := range []*Job{job, wordCount()} {
+				out := filepath.Join(t.TempDir(), "out")
+				w, err := Open(Order{Job: job, Input: []string{in}, Output: out, Reduces: 2}, site(t, 1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				jobs = append(jobs, Submission{Spec: &sched.JobSpec{Open: job.Next != nil}, Work: w, Late: late})
+			}
+			results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: oneOfEach}, jobs)
+			if err != nil || len(results) != 2 {
+				t.Fatalf("%s panics: results %+v, error %v", name, results, err)
+			}
+			var panicked *PanicError
+			if !errors.As(results[0].Err, &panicked) || panicked.Value != why {
+				t.Errorf("%s panics, late %v: the job ends %v, error %v", name, late, results[0].Outcome,
+					results[0].Err)
+			}
+			if results[1].Outcome != sched.OK {
+				t.Errorf("%s panics, late %v: the other job ends %+v", name, late, results[1])
+			}
+		}
+	}
+}
+
 // TestMemoryOutlivesItsAttempts: memory that an attempt still uses, which was given up, is not unmapped under it.
 func TestMemoryOutlivesItsAttempts(t *testing.T) {
 	m, err := newMemory(2*smallest, 1)

@@ -531,9 +531,18 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 	}
 	j.asked = true
 	go func() {
-		stages, err := j.work.Stages(ctx)
+		stages, err := stagesOf(ctx, j.work)
 		e.mail.send(func(e *engine, ctx context.Context) { e.answered(ctx, j, stages, err) })
 	}()
+}
+
+// stagesOf calls Stages of work, and makes an error of a panic of a function of the job, such as Job.Next.
+func stagesOf(ctx context.Context, work Work) (stages []sched.StageSpec, err error) {
+	err = guarded(func() (err error) {
+		stages, err = work.Stages(ctx)
+		return err
+	})
+	return stages, err
 }
 
 // answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none. It fails on
@@ -609,7 +618,7 @@ func (e *engine) arrive(ctx context.Context, now sched.Time) {
 			continue
 		}
 		go func() {
-			p.stages, p.err = p.sub.Work.Stages(ctx)
+			p.stages, p.err = stagesOf(ctx, p.sub.Work)
 			e.mail.send(func(e *engine, _ context.Context) { e.planned = append(e.planned, p) })
 		}()
 	}
@@ -635,7 +644,7 @@ func (e *engine) planAhead(ctx context.Context) {
 		}
 		wg.Go(func() {
 			workers <- struct{}{}
-			if stages, err := a.sub.Work.Stages(ctx); err == nil {
+			if stages, err := stagesOf(ctx, a.sub.Work); err == nil {
 				a.ahead = stages
 			}
 			<-workers

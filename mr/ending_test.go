@@ -167,6 +167,30 @@ func TestTwoFailuresInOneTurn(t *testing.T) {
 	}
 }
 
+// TestFirstFailureStays: the error of a job is that which has failed it, also if another task fails in the same turn.
+func TestFirstFailureStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOrdered()
+		w := &sleeper{stages: mapReduce(2, time.Second, 0, 0)[:1]}
+		fatal, other := Permanent(errors.New("each attempt ends so")), errors.New("this one ends so")
+		w.run = func(l *Launch) error {
+			if l.Task == 0 {
+				time.Sleep(time.Second)
+				close(o.cue)
+				return fatal
+			}
+			<-o.next
+			return other
+		}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}}
+		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes,
+			Settle: o.settle}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || len(results) != 1 || results[0].Err != fatal || len(results[0].Failed) != 2 {
+			t.Errorf("results %+v, error %v; want two failures, and the error %q", results, err, fatal)
+		}
+	})
+}
+
 // TestStagesPanics: a job whose own function panics while its stages are planned fails alone.
 func TestStagesPanics(t *testing.T) {
 	const why = "a defect of the job"

@@ -451,7 +451,9 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	default:
 		done.Outcome = sched.Failed
 		j.used(l, true)
-		j.err = err
+		if j.outcome != sched.Failed {
+			j.err = err
+		}
 		if len(j.failed) < mostFailures {
 			j.failed = append(j.failed, err)
 		}

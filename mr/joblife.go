@@ -18,7 +18,7 @@ type jobLife struct {
 	asked   bool          // work has been asked for the stages after those that are done, and has not answered
 	ended   bool          // the core has said so
 	outcome sched.Outcome // Killed until the job has failed or its output is in place: what an interruption makes of it
-	err     error         // the last that an attempt ended with
+	err     error         // what has failed it; until then the last that an attempt ended with
 	failed  []error       // those that attempts failed with, the first mostFailures
 	held    []sched.Event // the end of the last attempts, until the work has said what comes next
 	stages  []*stageLife

@@ -495,7 +495,7 @@ func (e *engine) undone(l *Launch, err error) bool {
 	if !errors.As(err, &lost) {
 		return false
 	}
-	if l.job.ended || l.job.allDone() { // no task needs the output of a map any more
+	if l.job.ended || l.job.stages[l.Stage].left == 0 { // no task needs the output of a map of this round any more
 		return true
 	}
 	stage := l.Stage - 1

@@ -85,6 +85,42 @@ func TestTwinFailsInOneTurn(t *testing.T) {
 	}
 }
 
+// TestTwinFailsBeforeNextRound: the last task of a round has two attempts, and one of them finds the output of a map
+// lost. The map does not run again if the engine reads of that in the turn in which it reads the stages of the next
+// round.
+func TestTwinFailsBeforeNextRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOrdered()
+		var maps atomic.Int32
+		w := &planner{sleeper: sleeper{stages: mapReduce(1, time.Second, 1, time.Second),
+			later: mapReduce(1, time.Second, 0, 0)[:1]}}
+		w.plan = func(context.Context) {
+			if w.asked == 1 {
+				close(o.cue)
+			}
+		}
+		w.run = func(l *Launch) error {
+			switch time.Sleep(time.Second); {
+			case l.Stage == 0 && maps.Add(1) > 1:
+				return Permanent(errors.New("the input of the first round is gone"))
+			case l.Stage == 1 && l.Attempt.Number == 1:
+				<-o.next
+				return &LostOutput{Map: 0, Err: os.ErrNotExist}
+			}
+			return nil
+		}
+		policy := &twice{stage: 1}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}}
+		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: o.settle},
+			[]Submission{{Spec: &sched.JobSpec{Open: true}, Work: w}})
+		if err != nil || !policy.begun || len(results) != 1 || results[0].Outcome != sched.OK || w.asked != 3 ||
+			maps.Load() != 1 {
+			t.Errorf("results %+v, error %v, asked %d times, and the map started %d times; want OK, 3 and 1", results,
+				err, w.asked, maps.Load())
+		}
+	})
+}
+
 // TestBeatenTwinEndsWell: the second attempt of a map ends well although the core has ended it, because the first one
 // was faster, and after the output of the first one was lost. The map is done with its output; the core starts one more
 // attempt, which finds that. Attempts would else start without end.

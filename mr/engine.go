@@ -612,10 +612,10 @@ func (e *engine) fail(j *jobLife, err error) {
 // arrive starts to plan the jobs whose submission time has come.
 func (e *engine) arrive(ctx context.Context, now sched.Time) {
 	for len(e.arriving) > 0 && e.arriving[0].sub.Spec.Submit <= now {
-		p := plannedJob{arrival: e.arriving[0], stages: e.arriving[0].ahead}
+		p := plannedJob{arrival: e.arriving[0]}
 		e.arriving = e.arriving[1:]
 		e.planning[p.index] = p.sub.Work
-		if p.stages != nil {
+		if p.ahead {
 			e.planned = append(e.planned, p)
 			continue
 		}
@@ -628,9 +628,10 @@ func (e *engine) arrive(ctx context.Context, now sched.Time) {
 
 // An arrival is a submission and its index among them.
 type arrival struct {
-	index int
-	sub   Submission
-	ahead []sched.StageSpec // its first stages, where they could be planned before the clock starts
+	index  int
+	sub    Submission
+	ahead  bool              // its first stages were planned before the clock started
+	stages []sched.StageSpec // the first ones, once they are planned
 }
 
 // planAhead gets the first stages of jobs before the clock starts, as Hadoop's client cuts splits before it submits: so
@@ -647,7 +648,7 @@ func (e *engine) planAhead(ctx context.Context) {
 		wg.Go(func() {
 			workers <- struct{}{}
 			if stages, err := stagesOf(ctx, a.sub.Work); err == nil {
-				a.ahead = stages
+				a.ahead, a.stages = true, stages
 			}
 			<-workers
 		})
@@ -659,8 +660,11 @@ func (e *engine) planAhead(ctx context.Context) {
 // The stages are those of a job from index first on.
 func (e *engine) cannotRun(stages []sched.StageSpec, first int32) error {
 	for i := range stages {
-		st := &stages[i]
-		if err := st.Validate(first + int32(i)); err != nil {
+		st, at := &stages[i], first+int32(i)
+		if st.Tasks < 0 {
+			return fmt.Errorf("stage %d (%v): tasks: %d, must not be negative", at, st.Kind, st.Tasks)
+		}
+		if err := (&sched.Asks{Stage: at, Spec: st}).Validate(); err != nil {
 			return err
 		}
 		fits := func(n sched.NodeSpec) bool { return st.PerTask.FitsIn(n.Capacity) }
@@ -680,8 +684,7 @@ func (e *engine) cannotRun(stages []sched.StageSpec, first int32) error {
 // A plannedJob has arrived and knows its first stages.
 type plannedJob struct {
 	arrival
-	stages []sched.StageSpec
-	err    error
+	err error
 }
 
 // submit submits to the core the jobs that have been planned, in order of arrival.
@@ -701,8 +704,10 @@ func (e *engine) submit(ctx context.Context) {
 func (e *engine) submitJob(ctx context.Context, p plannedJob) {
 	delete(e.planning, p.index)
 	e.newest++
+	spec := *p.sub.Spec
+	spec.Stages = p.stages
 	if p.err == nil {
-		p.err = e.cannotRun(p.stages, 0)
+		p.err = cmp.Or(spec.Validate(), e.cannotRun(p.stages, 0))
 	}
 	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, outcome: sched.Killed, err: p.err}
 	if p.err != nil { // the core never hears of it
@@ -710,11 +715,8 @@ func (e *engine) submitJob(ctx context.Context, p plannedJob) {
 		e.close(j)
 		return
 	}
-	spec := *p.sub.Spec
-	stages := p.stages
-	spec.Stages = stages
-	for i := range stages {
-		j.addStage(stages[i].Tasks)
+	for i := range p.stages {
+		j.addStage(p.stages[i].Tasks)
 	}
 	if j.allDone() {
 		spec.Open = true
@@ -820,7 +822,7 @@ func (e *engine) wait(ctx context.Context) {
 		}
 	}
 	if len(e.arriving) > 0 {
-		earlier(e.arriving[0].sub.Spec.Submit)
+		earlier(max(0, e.arriving[0].sub.Spec.Submit))
 	}
 	if e.wake > 0 {
 		earlier(e.wake)

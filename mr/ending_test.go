@@ -191,6 +191,30 @@ func TestFirstFailureStays(t *testing.T) {
 	})
 }
 
+// TestGivenUpInOrder: attempts that are given up together fail in the order in which they started.
+func TestGivenUpInOrder(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			w := &sleeper{stages: mapReduce(3, time.Second, 0, 0)[:1]}
+			w.stages[0].MaxAttempts = 1
+			w.run = func(*Launch) error { <-release; return nil }
+			nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 3}}}
+			results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes,
+				Settle: synctest.Wait, Timeout: 30 * time.Second}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+			close(release)
+			if err != nil || len(results) != 1 || len(results[0].Failed) != 3 {
+				t.Fatalf("results %+v, error %v; want three failures", results, err)
+			}
+			for i, failed := range results[0].Failed {
+				if want := fmt.Sprintf("task %d: ", i); !strings.HasPrefix(failed.Error(), want) {
+					t.Errorf("failure %d is %q, want that of %s", i, failed, want)
+				}
+			}
+		})
+	}
+}
+
 // TestStagesPanics: a job whose own function panics while its stages are planned fails alone.
 func TestStagesPanics(t *testing.T) {
 	const why = "a defect of the job"

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -789,7 +790,8 @@ func (e *engine) lookAfter(now sched.Time) {
 		return
 	}
 	e.looked = t
-	for _, l := range e.attempts {
+	for _, id := range slices.Sorted(maps.Keys(e.attempts)) { // given up in one order in every run
+		l := e.attempts[id]
 		signs, limit := l.Attempt.Signs(), e.limit(&l.job.sub)
 		switch {
 		case limit == 0:

@@ -17,8 +17,16 @@ func TestLogsAreCollected(t *testing.T) {
 		n := c.node()
 		c.look(func(m *manager) { nodes = append(nodes, m.nodes.byID[n.ID()]) })
 	}
+	over := func(id wire.ApplicationID) {
+		t.Helper()
+		c.ends(id, wire.AppFinished)
+		c.until("the container of its master has ended", func() (over bool) {
+			c.look(func(m *manager) { over = m.apps.byID[id].over })
+			return over
+		})
+	}
 	id := c.submit(nil)
-	c.ends(id, wire.AppFinished)
+	over(id)
 	app := "/apps/" + id.String()
 	c.look(func(m *manager) { // as if both had run something
 		delete(m.apps.logs, id)
@@ -57,11 +65,7 @@ func TestLogsAreCollected(t *testing.T) {
 		return left == 1
 	})
 	late := c.submit(nil)
-	c.ends(late, wire.AppFinished)
-	c.until("its container has ended", func() (over bool) {
-		c.look(func(m *manager) { over = m.apps.byID[late].over })
-		return over
-	})
+	over(late)
 	c.look(func(m *manager) { m.apps.byID[late].times.finished -= 2 * collectionTimeout.Milliseconds() })
 	if _, v := c.rest("GET", "/apps/"+late.String(), ""); at(v, "app.logAggregationStatus") != "TIME_OUT" {
 		t.Errorf("nodes that say nothing: %v", at(v, "app.logAggregationStatus"))

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 )
 
 // TestReadme runs the commands of README.md, as printed, in a copy of the tree as a fresh clone has it. With
@@ -32,10 +34,7 @@ func TestPages(t *testing.T) {
 // SOJOURN_LONG=1.
 func runPages(t *testing.T, folder string, least map[string]int) {
 	t.Helper()
-	times := 1
-	if long() {
-		times = 2
-	}
+	times := longtest.Few(1, 2)
 	for page, least := range least {
 		for range times {
 			if ran := runPage(t, page, folder); ran < least {
@@ -44,9 +43,6 @@ func runPages(t *testing.T, folder string, least map[string]int) {
 		}
 	}
 }
-
-// long reports whether tests may take their time.
-func long() bool { return os.Getenv("SOJOURN_LONG") == "1" }
 
 // cloned returns a folder with what a fresh clone has.
 func cloned(t *testing.T) string {
@@ -85,7 +81,7 @@ func runPage(t *testing.T, page, folder string) (ran int) {
 	}
 	for _, block := range commandBlock.FindAllStringSubmatch(string(text), -1) {
 		needs, commands := strings.TrimSpace(block[1]), block[2]
-		if needs != "" && !(needs == "long" && long()) {
+		if needs != "" && !(needs == "long" && longtest.On()) {
 			continue
 		}
 		if strings.Contains(commands, ".py") {

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 )
 
 const module = "github.com/sojourn-sched/sojourn/"
@@ -25,6 +27,7 @@ var arrows = map[string][]string{
 	"sched":        {},
 	"theory":       {"priority"},
 	"chart":        {},
+	"longtest":     {},
 	"safefile":     {},
 	"boltfile":     {},
 	"priority":     {},
@@ -60,8 +63,9 @@ var arrows = map[string][]string{
 
 // more is what one folder may import beyond its package's arrows.
 var more = map[string][]string{
-	"policy/policytest": {"sim", "record", "workload", "model"},
-	"yarn/load":         {"theory"}, // its statistics
+	"policy/policytest":         {"sim", "record", "workload", "model"},
+	"yarn/load":                 {"theory"}, // its statistics
+	"yarn/internal/zoo/zootest": {"longtest"},
 }
 
 // pure packages decide or compute; they must not know what time it is, draw chance that no seed controls, run at once
@@ -438,6 +442,9 @@ func TestTidyFormat(t *testing.T) {
 // leftovers are words that a finished tree does not have; they are spelled apart so that this file has none.
 var leftovers = []string{"TO" + "DO", "FIX" + "ME", "XX" + "X:", "HA" + "CK:"}
 
+// longName is the variable that tells tests whether they may take long, as code spells it. Only longtest names it.
+const longName = `"SOJOURN` + `_LONG"`
+
 func TestTidyLeftovers(t *testing.T) {
 	out, err := exec.Command("git", "ls-files").Output()
 	if err != nil {
@@ -463,8 +470,8 @@ func TestTidyLeftovers(t *testing.T) {
 					t.Errorf("%s:%d: %s left behind", path, i+1, word)
 				}
 			}
-			if strings.Contains(line, `Getenv("SOJOURN_LONG")`) && !strings.Contains(line, `= "1"`) {
-				t.Errorf(`%s:%d: long tests are those with SOJOURN_LONG=1: compare it with "1"`, path, i+1)
+			if strings.Contains(line, longName) && !strings.HasPrefix(path, "internal/longtest/") {
+				t.Errorf("%s:%d: ask internal/longtest whether tests may take long", path, i+1)
 			}
 		}
 	}
@@ -483,7 +490,7 @@ var others = []string{"sched", "policy", "policy/policytest", "model", "mr", "mr
 
 // forTests are packages that tests are written with. Their functions are called by tests alone, and no program may
 // import them.
-var forTests = []string{"internal/reproduce/papertest", "internal/unpack/bomb",
+var forTests = []string{"internal/longtest", "internal/reproduce/papertest", "internal/unpack/bomb",
 	"internal/yarn/internal/kerberos/kerberostest", "internal/yarn/internal/peer",
 	"internal/yarn/internal/proto/prototest", "internal/yarn/internal/recording", "internal/yarn/internal/zoo/zootest",
 	"sched/enginetest"}
@@ -507,7 +514,7 @@ func TestTidyForTests(t *testing.T) {
 // TestTidyDeadcode looks for functions that neither a program nor a test calls, and for those that only tests call. It
 // compiles all packages and what they import from their sources, which takes most of a minute of processor time.
 func TestTidyDeadcode(t *testing.T) {
-	if !long() {
+	if !longtest.On() {
 		t.Skip("takes most of a minute: in make lint and make test-long only")
 	}
 	program := filepath.Join(t.TempDir(), "deadcode")

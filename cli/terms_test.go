@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/workload"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -208,7 +209,7 @@ func jobsOf(t *testing.T, path string) (list []*sched.JobSpec) {
 // runs among the long tests only.
 func TestExampleNotebook(t *testing.T) {
 	mayBeMain()
-	if _, err := exec.LookPath("python3"); err != nil || os.Getenv("SOJOURN_LONG") != "1" {
+	if _, err := exec.LookPath("python3"); err != nil || !longtest.On() {
 		t.Skip("needs python3 and SOJOURN_LONG=1")
 	}
 	dir := t.TempDir()

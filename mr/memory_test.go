@@ -12,18 +12,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 )
 
 // The limit that TestMemoryLimit sets.
 const tightLimit = 44 << 20
 
 // tightInput is how many bytes TestMemoryLimit sorts: three times what the limit leaves for pairs, or ten times.
-func tightInput() int {
-	if os.Getenv("SOJOURN_LONG") == "1" {
-		return 120 << 20
-	}
-	return 40 << 20
-}
+func tightInput() int { return longtest.Few(40<<20, 120<<20) }
 
 // TestMemoryLimit sorts more than memory holds in a process of its own, which may have 64 open files, and looks at what
 // the kernel counts as its anonymous memory.

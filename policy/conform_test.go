@@ -6,12 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 )
 
 var (
-	seeds = flag.Int("seeds", policy.Few(5), "random clusters and loads that each policy must get through")
+	seeds = flag.Int("seeds", longtest.Few(5, 20), "random clusters and loads that each policy must get through")
 	only  = flag.String("specs", "", "policies that TestConform tries instead of its own, separated by spaces")
 )
 

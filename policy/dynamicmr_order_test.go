@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -44,7 +45,7 @@ func (c *plainSEPB) Decide(p *sched.Plan) {
 // Whether any of some jobs has a task that waits is told by bits as by a walk over them, whatever has started, ended
 // and come since the look, with caches dropped at times.
 func TestWaitingJobsByBits(t *testing.T) {
-	for seed := range uint64(Few(2)) {
+	for seed := range longtest.Few[uint64](2, 8) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		for _, spec := range []string{"dynamicmr:min-run=20s,cap=1,checked=0.3",
 			"dynamicmr:min-run=20s,cap=1,dhsa=pd,sepb=queue", "dynamicmr:min-run=20s,base=fifo,checked=0.1"} {

@@ -1,18 +1,6 @@
 package policy
 
-import (
-	"os"
-
-	"github.com/sojourn-sched/sojourn/sched"
-)
-
-// Few returns n, or four times n with SOJOURN_LONG=1: how many random cases a test looks at.
-func Few(n int) int {
-	if os.Getenv("SOJOURN_LONG") == "1" {
-		return 4 * n
-	}
-	return n
-}
+import "github.com/sojourn-sched/sojourn/sched"
 
 // SiblingsInOrder is a policy of queues that keeps the children of every queue in order, however few.
 func SiblingsInOrder(p sched.Policy) sched.Policy { return withFew(p, 0) }

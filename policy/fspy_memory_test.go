@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
@@ -55,7 +56,7 @@ func (w *placed) Decide(p *sched.Plan) {
 // snapshot of a record has the numbers of one from the beginning.
 func TestFspyTellsTheSameFromMemory(t *testing.T) {
 	sized := 0
-	for seed := range uint64(policy.Few(8)) {
+	for seed := range longtest.Few[uint64](8, 32) {
 		for _, spec := range []string{"fspy:uber-maps=0", "fspy:rank=finish"} {
 			run := func(renew bool) *placed {
 				setup := policytest.RandomSetup(seed, 1)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/sched"
 )
@@ -166,7 +167,7 @@ func (c *plainServer) find(id sched.JobID) (int, bool) {
 // each of the others has received the same and has the same end. Weights, sizes and caps are over three decades, so
 // that jobs change sides often.
 func TestLevelServer(t *testing.T) {
-	for seed := range uint64(Few(30)) {
+	for seed := range longtest.Few[uint64](30, 120) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		decades := func(n float64) float64 { return math.Exp((r.Float64() - 0.5) * n * math.Ln10) }
 		var c levelServer

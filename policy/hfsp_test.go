@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -15,7 +16,7 @@ import (
 // whatever the parameters. Times are made odd; still the rounding of either way decides where a job is done virtually
 // at the very instant of an event, as one that has the cluster to itself is. That may be so under one seed in fifty.
 func TestHFSPAgainstPlain(t *testing.T) {
-	seeds := policy.Few(50)
+	seeds := longtest.Few(50, 200)
 	plain := policy.Registry{"hfsp": policy.PlainHFSP}
 	for _, spec := range []string{"hfsp", "hfsp:check=200ms,sample=1", "hfsp:preempt=kill",
 		"hfsp:preempt=wait,sample=2"} {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -19,7 +20,7 @@ func TestSiblingsInOrder(t *testing.T) {
 		"capacity:user-factor=2,user-min=0.1,delay=3s", "drf", "dynamicmr:min-run=3s,cap=1",
 		"dynamicmr:dhsa=pd,min-run=3s,cap=1,delay=3s", "dynamicmr:sepb=queue,checked=0.3,min-run=3s,cap=1",
 		"dynamicmr:dhsa=pd,lend-maps=0.4,checked=0.2,min-run=3s"}
-	asOneByOne(t, specs, policy.Few(12), policy.SiblingsInOrder, func(s *policytest.Setup, seed uint64) {
+	asOneByOne(t, specs, longtest.Few(12, 48), policy.SiblingsInOrder, func(s *policytest.Setup, seed uint64) {
 		if seed%4 == 3 {
 			for _, j := range s.Jobs {
 				j.Queue = "a"
@@ -34,7 +35,7 @@ func TestUsersInOrder(t *testing.T) {
 	specs := []string{"capacity", "capacity:masters=0.15,user-factor=4,user-min=0.4",
 		"capacity:masters=0.5,user-factor=0.4,user-min=0.1", "capacity:user-factor=2,user-min=0.1,delay=3s",
 		"capacity:masters=1,user-factor=10,user-min=0.1"}
-	asOneByOne(t, specs, policy.Few(20), policy.UsersInOrder, func(s *policytest.Setup, seed uint64) {
+	asOneByOne(t, specs, longtest.Few(20, 80), policy.UsersInOrder, func(s *policytest.Setup, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 29))
 		for _, j := range s.Jobs {
 			for i := range j.Stages {

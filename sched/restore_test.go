@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 )
 
 // restoredConfig is the configuration of cores that are restored from runs under chaos.
@@ -230,11 +231,7 @@ func damages(v reflect.Value, where string, list []damage) []damage {
 // It does not panic.
 func TestRestoreChecks(t *testing.T) {
 	refused, kept := map[string]int{}, 0
-	seeds := uint64(1)
-	if os.Getenv("SOJOURN_LONG") == "1" {
-		seeds = 10
-	}
-	for seed := range seeds {
+	for seed := range longtest.Few[uint64](1, 10) {
 		steps := 0
 		watchChaos(t, seed, 0, func(g *rig) {
 			if steps++; steps != 60 { // in the middle

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
@@ -43,14 +43,6 @@ func stateBytes(t *testing.T, core *sched.Core) []byte {
 	return c.b
 }
 
-// few returns n, or twice n with SOJOURN_LONG=1: how many chaotic runs a test looks at.
-func few(n uint64) uint64 {
-	if os.Getenv("SOJOURN_LONG") == "1" {
-		return 2 * n
-	}
-	return n
-}
-
 // chaosRecord is the record of a chaotic run with a snapshot at about each kilobyte.
 func chaosRecord(t testing.TB, seed uint64) []byte {
 	h := Header{Core: CoreConfigOf(chaosConfig(seed))}
@@ -61,7 +53,7 @@ func chaosRecord(t testing.TB, seed uint64) []byte {
 // after each Step: in runs with every kind of event and of action.
 func TestSnapshotsAreTheState(t *testing.T) {
 	snapshots := 0
-	for seed := range few(10) {
+	for seed := range longtest.Few[uint64](10, 20) {
 		b := chaosRecord(t, seed)
 		marks := reader(t, b).Marks()
 		snapshots += len(marks)
@@ -209,7 +201,7 @@ func TestWrongKindOfBlock(t *testing.T) {
 // What is asked of a record has the same answer with its snapshots and without, whatever the job and the instant: of a
 // job that runs, waits, ended before a snapshot, or comes after it.
 func TestExplainFromSnapshots(t *testing.T) {
-	for seed := range few(3) {
+	for seed := range longtest.Few[uint64](3, 6) {
 		b := chaosRecord(t, seed)
 		end := reader(t, b).Marks()
 		for at := sched.Time(0); at <= end[len(end)-1].Now+5*sec; at += 3 * sec {

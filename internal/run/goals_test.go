@@ -3,11 +3,11 @@ package run
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -104,10 +104,7 @@ func (l *losses) Record(now sched.Time, events []sched.Event, actions []sched.Ac
 // Policies that steer by goals lose no job where nodes are lost and forecasts and profiles are wrong, and end no
 // attempt unless they are told to. Then each node offers 2 GiB or more, so that its oldest map is never ended.
 func TestMisledPoliciesLoseNothing(t *testing.T) {
-	seeds := uint64(8)
-	if os.Getenv("SOJOURN_LONG") == "1" {
-		seeds = 16
-	}
+	seeds := longtest.Few[uint64](8, 16)
 	for _, policy := range []string{
 		"adaptive:delays=2", "adaptive:shortage=fewest", "hardware", "hardware:calibrate=also", "ras:cycle=5s",
 		"reverse:cycle=5s", "reverse:cycle=5s,burst=suspend", "reverse:cycle=3s,burst=kill,trigger=off",

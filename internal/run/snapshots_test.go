@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"os"
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/sim"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -66,7 +66,7 @@ func TestSnapshots(t *testing.T) {
 					t.Fatalf("%d snapshots in %d bytes, want several", len(marks), len(b))
 				}
 				for i := range 3 { // each replays what is left
-					if i != k%2 && os.Getenv("SOJOURN_LONG") != "1" {
+					if i != k%2 && !longtest.On() {
 						continue
 					}
 					m := marks[(i+1)*(len(marks)-1)/3]

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/resident"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
@@ -65,7 +66,7 @@ func TestSoak(t *testing.T) {
 		if length, err = time.ParseDuration(said); err != nil {
 			t.Fatalf("SOJOURN_SOAK: %v", err)
 		}
-	} else if os.Getenv("SOJOURN_LONG") != "1" {
+	} else if !longtest.On() {
 		t.Skip("takes minutes: with SOJOURN_LONG=1 or SOJOURN_SOAK=30m only")
 	}
 	c, program, dir := verbCluster(t)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/mr/generate"
 	"github.com/sojourn-sched/sojourn/mr"
 	"github.com/sojourn-sched/sojourn/policy"
@@ -181,7 +182,7 @@ func TestAgainstReferences(t *testing.T) {
 				want := c.reference(in)
 				some := setups
 				own := ownCorpus(c.name) == name && (i == 0 || cases[i-1].name != c.name)
-				if in.size() > 50_000 && !own && os.Getenv("SOJOURN_LONG") != "1" {
+				if in.size() > 50_000 && !own && !longtest.On() {
 					n := (i + k) % len(setups)
 					some = setups[n : n+1]
 				}

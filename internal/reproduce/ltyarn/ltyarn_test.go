@@ -3,6 +3,7 @@ package ltyarn
 import (
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/reproduce/paper"
 	"github.com/sojourn-sched/sojourn/internal/reproduce/papertest"
 )
@@ -70,7 +71,7 @@ func TestLTYARNDraws(t *testing.T) {
 // With one seed already: memoryless fairness gives the desk 1.5 times less over the weeks, a memory makes it even. All
 // weeks of the part take half a minute.
 func TestLTYARNOffice(t *testing.T) {
-	if !papertest.Long() {
+	if !longtest.On() {
 		t.Skip("takes half a minute: with SOJOURN_LONG=1 only")
 	}
 	rows := papertest.Rows(t, officePart())

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/reproduce/paper"
-	"github.com/sojourn-sched/sojourn/internal/reproduce/papertest"
 	"github.com/sojourn-sched/sojourn/internal/reproduce/testbed"
 	"github.com/sojourn-sched/sojourn/internal/theory"
 	"github.com/sojourn-sched/sojourn/internal/workload"
@@ -15,7 +15,7 @@ import (
 // A trial of every part that is quick, or three with SOJOURN_LONG=1, with every figure that a claim names.
 func TestMROrderTrials(t *testing.T) {
 	trials := uint64(1)
-	if papertest.Long() {
+	if longtest.On() {
 		trials = 3
 	}
 	for _, part := range []paper.Part{ordersPart(), spreadPart(), testbedPart(), facebookPart(), boundsPart(),
@@ -51,7 +51,7 @@ func TestMROrderTrace(t *testing.T) {
 	if _, err := part.Trial(t.Context(), paper.Lab{}, 1); !errors.As(err, new(paper.Missing)) {
 		t.Errorf("without a trace: %v", err)
 	}
-	if !papertest.Long() {
+	if !longtest.On() {
 		t.Skip("takes a quarter of a minute: with SOJOURN_LONG=1 only")
 	}
 	s, err := part.Trial(t.Context(), paper.Lab{Trace2010: day2010}, 1)

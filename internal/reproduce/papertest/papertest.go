@@ -2,7 +2,6 @@
 package papertest
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -27,9 +26,6 @@ func Rows(t *testing.T, p paper.Part) map[string]paper.Row {
 	}
 	return rows
 }
-
-// Long reports whether tests may take their time: SOJOURN_LONG=1 is in the environment.
-func Long() bool { return os.Getenv("SOJOURN_LONG") == "1" }
 
 // SmallMix returns three jobs that come one after the other on a machine of one core, with input of 2.5 MB each.
 func SmallMix(t *testing.T) *testbed.Mix {

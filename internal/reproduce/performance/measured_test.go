@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/internal/predict"
 	"github.com/sojourn-sched/sojourn/internal/reproduce/paper"
-	"github.com/sojourn-sched/sojourn/internal/reproduce/papertest"
 )
 
 // gridOf is the text of a grid as a machine of known demands would measure it under a manager, each time off by a few
@@ -114,7 +114,7 @@ func TestEngineTrial(t *testing.T) {
 // error that users' ranges have in them is the one that predictions from one small run have. All cells take a quarter
 // of a minute.
 func TestRealTrialMeasured(t *testing.T) {
-	if !papertest.Long() {
+	if !longtest.On() {
 		t.Skip("takes a quarter of a minute: with SOJOURN_LONG=1 only")
 	}
 	_, s := realPart(t, measuredCells(t))

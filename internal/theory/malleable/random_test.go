@@ -6,19 +6,12 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"syscall"
 	"testing"
-)
 
-// instances returns how many random instances a test looks at: few, or many with SOJOURN_LONG=1.
-func instances(few, many int) int {
-	if os.Getenv("SOJOURN_LONG") == "1" {
-		return many
-	}
-	return few
-}
+	"github.com/sojourn-sched/sojourn/internal/longtest"
+)
 
 // drawn draws a problem of n jobs under a metric: minima and maxima that may bind, deadlines up to the makespan, three
 // steps of service level. Amounts are whole numbers, so that instants coincide now and then.
@@ -75,7 +68,7 @@ func permute(n int, do func([]int)) {
 
 // A schedule respects minima, maxima and slots, does all work, and wastes no slot that a job could use.
 func TestPackProperties(t *testing.T) {
-	for seed := range uint64(instances(500, 20_000)) {
+	for seed := range longtest.Few[uint64](500, 20_000) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p := drawn(r, 1+r.IntN(9), "avg-response")
 		if err := p.Check(); err != nil {
@@ -116,7 +109,7 @@ func TestPackProperties(t *testing.T) {
 // Greedy, selection and dynamic programming are equally good where penalties are convex; dynamic programming and
 // Bottleneck are as good as the best of all allocations.
 func TestMoldableExact(t *testing.T) {
-	for seed := range uint64(instances(300, 10_000)) {
+	for seed := range longtest.Few[uint64](300, 10_000) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		names := metricNames()
 		p := drawn(r, 1+r.IntN(4), names[r.IntN(len(names))])
@@ -165,9 +158,9 @@ func TestMinimaxExact(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	for seed := range uint64(instances(1000, 10_000)) {
+	for seed := range longtest.Few[uint64](1000, 10_000) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		p := drawn(r, 2+r.IntN(instances(5, 7)), names[int(seed)%len(names)])
+		p := drawn(r, 2+r.IntN(longtest.Few(5, 7)), names[int(seed)%len(names)])
 		k := newPacker(p)
 		least := math.Inf(1)
 		permute(len(p.Jobs), func(o []int) { least = min(least, k.value(o)) })
@@ -176,7 +169,7 @@ func TestMinimaxExact(t *testing.T) {
 			t.Fatalf("seed %d: %v by %s, of all orders %v", seed, s.Value, s.Rule, least)
 		}
 	}
-	for seed := range uint64(instances(1, 40)) { // nine and ten jobs
+	for seed := range longtest.Few[uint64](1, 40) { // nine and ten jobs
 		r := rand.New(rand.NewPCG(seed, 8))
 		p := drawn(r, 9+int(seed%2), names[int(seed)%len(names)])
 		s, least := p.Solve(Attempt{}), p.plainly()
@@ -215,7 +208,7 @@ func (p *Problem) plainly() float64 {
 
 // The room that jobs take one after the other gives the instants of packing.
 func TestRoomIsPacking(t *testing.T) {
-	for seed := range uint64(instances(500, 20_000)) {
+	for seed := range longtest.Few[uint64](500, 20_000) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		p := drawn(r, 1+r.IntN(12), "avg-response")
 		order := r.Perm(len(p.Jobs))
@@ -234,7 +227,7 @@ func TestRoomIsPacking(t *testing.T) {
 
 // Best is the best of all orders, and no completion of a beginning depends on the order of the rest.
 func TestBestIsExhaustive(t *testing.T) {
-	for seed := range uint64(instances(300, 10_000)) {
+	for seed := range longtest.Few[uint64](300, 10_000) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		names := metricNames()
 		p := drawn(r, 2+r.IntN(5), names[int(seed)%len(names)])
@@ -258,11 +251,11 @@ func TestBestIsExhaustive(t *testing.T) {
 func TestSolveAgainstBest(t *testing.T) {
 	for _, metric := range metricNames() {
 		t.Run(metric, func(t *testing.T) {
-			n := instances(40, 10_000/len(Metrics)+1)
+			n := longtest.Few(40, 10_000/len(Metrics)+1)
 			exact, through, sum, worst := 0, 0, 0.0, 0.0
 			for seed := range uint64(n) {
 				r := rand.New(rand.NewPCG(seed, 4))
-				p := drawn(r, 2+r.IntN(instances(6, 8)), metric)
+				p := drawn(r, 2+r.IntN(longtest.Few(6, 8)), metric)
 				s := p.Solve(Attempt{})
 				_, best, _ := p.Best(1 << 30)
 				if s.Exact {

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 )
 
 // A Server is a ZooKeeper of one process.
@@ -25,7 +27,7 @@ func Start(t testing.TB) *Server {
 	if jars == "" {
 		t.Skip("SOJOURN_HADOOP names no folder of stock Hadoop's jars: make test sets it where a JDK and Maven are")
 	}
-	if os.Getenv("SOJOURN_LONG") != "1" && os.Getenv("SOJOURN_STOCK") != "all" {
+	if !longtest.On() && os.Getenv("SOJOURN_STOCK") != "all" {
 		t.Skip("half a minute of ZooKeeper: make test-long")
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

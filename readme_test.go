@@ -11,36 +11,24 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/longtest"
 )
 
-// TestReadme runs the commands of README.md, as printed, in a copy of the tree as a fresh clone has it. With
-// SOJOURN_LONG=1 it runs them twice: no command may fail because of what an earlier one wrote. A word after sh says
-// what a block needs besides: long (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree)
-// or hadoop (a cluster).
+// TestReadme runs the commands of README.md and of the pages for users, as printed and in this order, in a copy of the
+// tree as a fresh clone has it. README.md builds the program. With SOJOURN_LONG=1 the commands of each page run twice.
+// In either case no command may fail because of what an earlier one wrote. A word after sh says what a block needs
+// besides: long (minutes, run with SOJOURN_LONG=1), trace (Facebook's day, which is not in the tree) or hadoop (a
+// cluster).
 func TestReadme(t *testing.T) {
-	runPages(t, cloned(t), map[string]int{"README.md": 3})
-}
-
-// TestPages runs the commands of the pages for users in the same way, after those that build the program.
-func TestPages(t *testing.T) {
 	clone := cloned(t)
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", "bin/sojourn", "./cmd/sojourn")
-	build.Dir = clone
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	runPages(t, clone, map[string]int{"docs/what-if.md": 12, "docs/programs.md": 1})
-}
-
-// runPages runs the commands of pages, each with at least so many blocks of them: once, or twice with
-// SOJOURN_LONG=1.
-func runPages(t *testing.T, folder string, least map[string]int) {
-	t.Helper()
-	times := longtest.Few(1, 2)
-	for page, least := range least {
-		for range times {
-			if ran := runPage(t, page, folder); ran < least {
-				t.Errorf("%s: %d blocks of commands were run: the page has more", page, ran)
+	for _, c := range []struct {
+		page  string
+		least int // blocks of commands that are run
+	}{{"README.md", 3}, {"docs/what-if.md", 12}, {"docs/programs.md", 1}} {
+		t.Run(c.page, func(t *testing.T) {
+			for range longtest.Few(1, 2) {
+				if ran := runPage(t, c.page, clone); ran < c.least {
+					t.Errorf("%d blocks of commands were run: the page has more", ran)
+				}
 			}
-		}
+		})
 	}
 }
 

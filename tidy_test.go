@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/internal/longtest"
@@ -101,10 +102,31 @@ type source struct {
 	text []byte
 }
 
-func sources(t *testing.T) (list []source, set *token.FileSet) {
+// sources returns the Go files of this module and the positions of their nodes. Tests must not change them: the tree is
+// read once.
+func sources(t *testing.T) ([]source, *token.FileSet) {
 	t.Helper()
-	set = token.NewFileSet()
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	r := readTree()
+	if r.err != nil {
+		t.Fatal(r.err)
+	}
+	if len(r.list) < 10 {
+		t.Fatalf("found %d Go files: not run from the root of the tree?", len(r.list))
+	}
+	return r.list, r.set
+}
+
+// A tree is what readTree has read.
+type tree struct {
+	list []source
+	set  *token.FileSet
+	err  error
+}
+
+// readTree parses the Go files of this module, in the order of their paths.
+var readTree = sync.OnceValue(func() (r tree) {
+	r.set = token.NewFileSet()
+	r.err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -123,7 +145,7 @@ func sources(t *testing.T) (list []source, set *token.FileSet) {
 		if err != nil {
 			return err
 		}
-		file, err := parser.ParseFile(set, path, text, parser.ParseComments)
+		file, err := parser.ParseFile(r.set, path, text, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -131,17 +153,11 @@ func sources(t *testing.T) (list []source, set *token.FileSet) {
 		if !ok {
 			pkg = ""
 		}
-		list = append(list, source{filepath.ToSlash(path), pkg, strings.HasSuffix(path, "_test.go"), file, text})
+		r.list = append(r.list, source{filepath.ToSlash(path), pkg, strings.HasSuffix(path, "_test.go"), file, text})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) < 10 {
-		t.Fatalf("found %d Go files: not run from the root of the tree?", len(list))
-	}
-	return list, set
-}
+	return r
+})
 
 func TestTidyImports(t *testing.T) {
 	list, _ := sources(t)

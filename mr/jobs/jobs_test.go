@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sojourn-sched/sojourn/internal/longtest"
@@ -41,8 +42,25 @@ func junk(seed uint64, n int, alphabet string) string {
 	return string(b)
 }
 
+// remembered returns a function that calls f once for each argument: several tests look at the same inputs. They must
+// not change what it returns.
+func remembered[K comparable, V any](f func(K) V) func(K) V {
+	var mu sync.Mutex
+	known := map[K]V{}
+	return func(k K) V {
+		mu.Lock()
+		defer mu.Unlock()
+		v, ok := known[k]
+		if !ok {
+			v = f(k)
+			known[k] = v
+		}
+		return v
+	}
+}
+
 // corpora are inputs that every job of lines has to get right, its own or not.
-func corpora() map[string]corpus {
+var corpora = sync.OnceValue(func() map[string]corpus {
 	text := func(n int64, seed uint64) string { return made(generate.Text{Bytes: n, Seed: seed, Words: 300}) }
 	ratings := made(generate.Ratings{Bytes: 400_000, Seed: 1, Users: 2000, Tastes: 5})
 	edges := made(generate.Edges{Bytes: 60_000, Seed: 1, Vertices: 500})
@@ -82,7 +100,7 @@ func corpora() map[string]corpus {
 			"bad":  ",\n,,\nx\n,x\n,y\n",
 		},
 	}
-}
+})
 
 // ownCorpus returns which of corpora has input of the kind that a job reads.
 func ownCorpus(job string) string {
@@ -101,7 +119,7 @@ func ownCorpus(job string) string {
 }
 
 // large is input of one kind, several times as much as a map may hold with little memory.
-func large(kind string) corpus {
+var large = remembered(func(kind string) corpus {
 	switch kind {
 	case text:
 		return corpus{
@@ -120,7 +138,7 @@ func large(kind string) corpus {
 				Words: 1000})}), "\n"),
 		}
 	}
-}
+})
 
 // cases are the jobs of lines, with the references that must agree.
 var cases = []struct {
@@ -158,6 +176,22 @@ var cases = []struct {
 	{"kmeans", nil, refKMeans(16, 5)},
 }
 
+// An exercise is a case, by its index in cases, and an input: one of corpora, or the large one of the job's kind.
+type exercise struct {
+	of    int
+	input string // empty: the large one
+}
+
+func (e exercise) corpus() corpus {
+	if e.input == "" {
+		return large(All[cases[e.of].name].Input)
+	}
+	return corpora()[e.input]
+}
+
+// answer returns the lines that the reference of a case makes of an input.
+var answer = remembered(func(e exercise) []string { return cases[e.of].reference(e.corpus()) })
+
 var (
 	setups = []setup{
 		{name: "one split, one reduce", split: 1 << 30, reduces: 1, memory: enough},
@@ -179,7 +213,7 @@ func TestAgainstReferences(t *testing.T) {
 		paths := in.write(t)
 		for i, c := range cases {
 			t.Run(fmt.Sprintf("%s %v/%s", c.name, c.conf, name), func(t *testing.T) {
-				want := c.reference(in)
+				want := answer(exercise{i, name})
 				some := setups
 				own := ownCorpus(c.name) == name && (i == 0 || cases[i-1].name != c.name)
 				if in.size() > 50_000 && !own && !longtest.On() {
@@ -204,15 +238,15 @@ func TestByteOrderMarkBetweenRounds(t *testing.T) {
 
 func TestLittleMemory(t *testing.T) {
 	tested := map[string]bool{}
-	for _, c := range cases {
+	for i, c := range cases {
 		if tested[c.name] {
 			continue // the first configuration of a job is the one that emits most
 		}
 		tested[c.name] = true
 		t.Run(c.name, func(t *testing.T) {
 			kind := All[c.name].Input
-			in := large(kind)
-			paths, want := in.write(t), c.reference(in)
+			e := exercise{of: i}
+			paths, want := e.corpus().write(t), answer(e)
 			for _, s := range spilling {
 				counters := s.compare(t, c.name, c.conf, paths, want)
 				// Jobs of movies shuffle next to nothing; of the others at least the larger splits do not fit.

@@ -204,14 +204,33 @@ func sojourn(t *testing.T, args ...string) {
 	}
 }
 
+// records are the records that several tests look at, by name: each is made once. No test runs beside another.
+var records = map[string][]byte{}
+
+// recorded leaves a record in a folder of the test, and returns its path. args are those of the `sojourn sim` that
+// makes a record of that name.
+func recorded(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name+".rec")
+	if _, ok := records[name]; !ok {
+		sojourn(t, append(append([]string{"sim"}, args...), "--record", path)...)
+		made, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		records[name] = made
+	} else if err := os.WriteFile(path, records[name], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // bursty leaves the records of README.md's comparison, and returns their names.
 func bursty(t *testing.T, policies ...string) (list []string) {
 	t.Helper()
-	dir := t.TempDir()
 	for _, p := range policies {
-		list = append(list, filepath.Join(dir, p+".rec"))
-		sojourn(t, "sim", "--trace", "../../examples/bursty.tsv", "--cluster", "nodes=20,map-slots=3,reduce-slots=1",
-			"--policy", p, "--record", list[len(list)-1])
+		list = append(list, recorded(t, p, "--trace", "../../examples/bursty.tsv", "--cluster",
+			"nodes=20,map-slots=3,reduce-slots=1", "--policy", p))
 	}
 	return list
 }
@@ -227,15 +246,7 @@ func siteOf(t *testing.T, records ...string) *web.Site {
 		}
 		h := r.Header
 		board := web.NewBoard(web.About{Name: h.Policy, Engine: h.Engine, Policy: h.Policy, Estimator: h.Estimator,
-			Workload: h.Trace, Seed: h.Seed,
-			Explain: func(job sched.JobID, at sched.Time) (*record.Explanation, error) {
-				r, err := record.Open(path, run.Payload)
-				if err != nil {
-					return nil, err
-				}
-				defer r.Close()
-				return record.Explain(r, record.Question{Job: job, At: at}, run.BuiltIn.Deciders)
-			}})
+			Workload: h.Trace, Seed: h.Seed, Explain: explainer(path)})
 		options, err := run.Recorded(h)
 		if err != nil {
 			t.Fatal(err)
@@ -255,6 +266,31 @@ func siteOf(t *testing.T, records ...string) *web.Site {
 		site.Add(board)
 	}
 	return site
+}
+
+// explainer answers questions about a record. It asks the record once about each job and instant: explaining a job of
+// 300 takes half a second, and most pages ask the same.
+func explainer(path string) func(sched.JobID, sched.Time) (*record.Explanation, error) {
+	var mu sync.Mutex
+	told := map[record.Question]*record.Explanation{}
+	return func(job sched.JobID, at sched.Time) (*record.Explanation, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		q := record.Question{Job: job, At: at}
+		if e, ok := told[q]; ok {
+			return e, nil
+		}
+		r, err := record.Open(path, run.Payload)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		e, err := record.Explain(r, q, run.BuiltIn.Deciders)
+		if err == nil {
+			told[q] = e
+		}
+		return e, err
+	}
 }
 
 // serve serves a site until the test ends. Browsers keep a connection open for live updates.
@@ -749,10 +785,8 @@ func TestReportInBrowser(t *testing.T) {
 // departments leaves the record of a run whose queues are a tree.
 func departments(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "departments.rec")
-	sojourn(t, "sim", "--trace", "../../examples/queues.yaml", "--cluster", "../../examples/cluster.yaml", "--policy",
-		"fair", "--record", path)
-	return path
+	return recorded(t, "departments", "--trace", "../../examples/queues.yaml", "--cluster",
+		"../../examples/cluster.yaml", "--policy", "fair")
 }
 
 // TestQueuesAreSorted sorts the tree of queues by the keyboard, on a server and in a report: the queues below one queue

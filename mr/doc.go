@@ -54,7 +54,8 @@
 //	what a user writes    job.go; typed.go, words.go, bytes.go, conf.go help to write it
 //	what functions see    task.go (Task and Attempt; cpu_*.go count its time), batches.go, groups.go, emitter.go,
 //	                      counters.go
-//	when attempts run     engine.go and joblife.go under the core; mailbox.go, probe.go, throttle.go, chaos.go
+//	when attempts run     engine.go and joblife.go under the core; calls.go (of a job's own code), mailbox.go,
+//	                      probe.go, throttle.go, chaos.go
 //	what a job does       work.go: its rounds, their stages and attempts; run.go runs one attempt of a round
 //	pairs of a map        collect.go, pairlogs.go, mapoutput.go, smalloutput.go
 //	pairs of a reduce     reduce.go, source.go, binned.go

@@ -16,7 +16,8 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-// Work is what a job does. The engine decides when and where attempts run; Work runs them.
+// Work is what a job does. The engine decides when and where attempts run; Work runs them. If a method panics, the call
+// ends with a *PanicError: other jobs go on.
 type Work interface {
 	// Stages returns the next stages: the first ones when the job arrives, and further ones whenever all stages so far
 	// are done. No stages means that the job is over and its output in place; after an error the job has no output.
@@ -325,10 +326,10 @@ var (
 // launch starts attempt a.Attempt on a goroutine of its own.
 func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	j := e.jobs[a.Stage.Job]
-	actx, cancel := context.WithCancelCause(ctx)
 	stage, task := int(a.Stage.Index), int(a.Task)-1
-	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(),
-		Attempt: NewAttempt(actx, task, j.number(stage, task))}
+	attempt := NewAttempt(ctx, task, j.number(stage, task))
+	actx, cancel := attempt.ctx, attempt.end
+	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(), Attempt: attempt}
 	l.Attempt.job, l.Attempt.hardware = j.id, j.mayUse(hardwareOf(e.core, a), stage, task)
 	l.holds = e.core.Amount(a.Shape)
 	l.Attempt.ration.asks = e.core.Stage(a.Stage).Spec.PerTask[sched.Memory]
@@ -339,15 +340,15 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	e.attempts[a.Attempt] = l
 	j.running++
 	fate := e.config.Chaos.fate(a.Stage, a.Task, l.Attempt.Number)
-	l.Attempt.loseAt, l.Attempt.lose = fate.loseAt, func() { cancel(errChaos) }
+	l.Attempt.loseAt = fate.loseAt
 	go func() {
-		err := j.work.Run(l)
+		err := runOf(j.work, l)
 		if cause := context.Cause(actx); err != nil && cause != nil && !errors.Is(err, cause) {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
 		cancel(nil)
-		if loser, ok := j.work.(outputLoser); ok && fate.loseOutput && err == nil {
-			loser.LoseOutput(stage, task) // before the engine hears of the end, which may end the round
+		if fate.loseOutput && err == nil {
+			err = loseOutput(j.work, l) // before the engine hears of the end, which may end the round
 		}
 		e.sendEnd(l, err)
 	}()
@@ -408,9 +409,6 @@ func hardwareOf(c *sched.Core, a *sched.Action) string {
 	}
 	return class.Name
 }
-
-// outputLoser is Work whose map outputs the chaos option can lose.
-type outputLoser interface{ LoseOutput(stage, task int) }
 
 // attemptEnded adds the event that attempt l has ended. The event for a job's last attempt is held back until Work has
 // returned the next stages.
@@ -537,15 +535,6 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 		stages, err := stagesOf(ctx, j.work)
 		e.mail.send(func(e *engine, ctx context.Context) { e.answered(ctx, j, stages, err) })
 	}()
-}
-
-// stagesOf calls Stages of work, and makes an error of a panic of a function of the job, such as Job.Next.
-func stagesOf(ctx context.Context, work Work) (stages []sched.StageSpec, err error) {
-	err = guarded(func() (err error) {
-		stages, err = work.Stages(ctx)
-		return err
-	})
-	return stages, err
 }
 
 // answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none. It fails on
@@ -761,7 +750,7 @@ func (e *engine) close(j *jobLife) {
 	}
 	at, ok := len(e.results)-1, j.outcome == sched.OK
 	go func() {
-		err := j.work.Close(ok)
+		err := closeOf(j.work, ok)
 		e.mail.send(func(e *engine, _ context.Context) {
 			e.closing--
 			if j.index == noResult { // what a probe could not remove its job removes, or says why not
@@ -920,7 +909,7 @@ func (e *engine) closeAll(ctx context.Context) {
 		e.close(&jobLife{index: a.index, work: a.sub.Work, outcome: sched.Killed})
 	}
 	for _, w := range e.planning {
-		go func() { _ = w.Close(false) }()
+		go func() { _ = closeOf(w, false) }()
 	}
 	e.awaitClosed(ctx)
 }

@@ -118,7 +118,7 @@ func (e *engine) probe(of *jobLife) {
 	if !ok || of.ended || e.atWork(of.probe) {
 		return
 	}
-	work, stages, err := from.Probe(rand.New(rand.NewPCG(e.config.Seed, uint64(of.index))).IntN)
+	work, stages, err := probeOf(from, rand.New(rand.NewPCG(e.config.Seed, uint64(of.index))).IntN)
 	if of.notProbed = err; work == nil {
 		return
 	}

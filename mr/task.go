@@ -73,12 +73,12 @@ type Attempt struct {
 	hardware string      // class of nodes whose hardware it may use; "": none
 
 	ctx     context.Context
-	account *mem.Account // opened by Run.attempt
-	held    atomic.Bool  // it is suspended
-	signs   atomic.Int64 // of life, so far
-	loseAt  int64        // the sign of life at which the chaos option loses the attempt; 0: it does not
-	lose    func()       // ends ctx; nil where loseAt is 0
-	share   atomic.Int64 // progress in ppm
+	end     context.CancelCauseFunc // ends ctx
+	account *mem.Account            // opened by Run.attempt
+	held    atomic.Bool             // it is suspended
+	signs   atomic.Int64            // of life, so far
+	loseAt  int64                   // the sign of life at which the chaos option loses the attempt; 0: it does not
+	share   atomic.Int64            // progress in ppm
 
 	throttle throttle
 	ration   ration
@@ -98,7 +98,9 @@ type Attempt struct {
 
 // NewAttempt prepares an attempt that ends with an error soon after ctx does.
 func NewAttempt(ctx context.Context, task, number int) *Attempt {
-	return &Attempt{ctx: ctx, Task: task, Number: number}
+	a := &Attempt{Task: task, Number: number}
+	a.ctx, a.end = context.WithCancelCause(ctx)
+	return a
 }
 
 // Suspend stops the attempt at its next batch; it keeps its memory.
@@ -121,7 +123,8 @@ func (a *Attempt) Resume() {
 	}
 }
 
-// Suspendable is something that can be stopped where it is and continued: a program.
+// Suspendable is something that can be stopped where it is and continued: a program. A panic of a method fails the
+// attempt.
 type Suspendable interface {
 	Suspend()
 	Resume()
@@ -156,7 +159,7 @@ func (t *Task) Alive() { t.attempt.sign() }
 // sign counts a sign of life.
 func (a *Attempt) sign() {
 	if n := a.signs.Add(1); n == a.loseAt {
-		a.lose()
+		a.end(errChaos)
 	}
 }
 
@@ -236,7 +239,7 @@ func (a *Attempt) clockOut() {
 	runtime.UnlockOSThread()
 }
 
-// PanicError is a panic of a job's function.
+// PanicError is a panic of a job's function, or of a method of its Work.
 type PanicError struct {
 	Value any
 	Stack string // its end: the innermost calls

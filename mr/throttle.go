@@ -93,17 +93,24 @@ func (a *Attempt) rethrottle() {
 	}
 }
 
-// settle stops the attempt's program if the attempt is suspended or turns wants it stopped, and else continues it. The
-// caller holds the mutex.
+// settle stops the attempt's program if the attempt is suspended or turns wants it stopped, and else continues it. If
+// the program's Suspend or Resume panics, the attempt ends with that. The caller holds the mutex.
 func (a *Attempt) settle() {
 	want := a.held.Load() || a.throttle.paused
 	if a.child == nil || a.throttle.down == want {
 		return
 	}
-	if a.throttle.down = want; want {
-		a.child.Suspend()
-	} else {
-		a.child.Resume()
+	a.throttle.down = want
+	err := guarded(func() error {
+		if want {
+			a.child.Suspend()
+		} else {
+			a.child.Resume()
+		}
+		return nil
+	})
+	if err != nil {
+		a.end(err)
 	}
 }
 

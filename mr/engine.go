@@ -436,7 +436,9 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	case err == nil:
 		j.used(l, false)
 		done.Body = l.Attempt.counters()
-		if j.taskDone(l) && !j.ended {
+		all := j.taskDone(l)
+		e.endSpare(j, l.Stage-1)
+		if all && !j.ended {
 			e.ask(ctx, j)
 			if !j.open {
 				j.held = append(j.held, done)
@@ -461,7 +463,22 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 		}
 	}
 	e.events = append(e.events, done)
+	e.endSpare(j, l.Stage)
 	e.closeIfOver(j)
+}
+
+// endSpare ends the attempts of a stage that has spare tasks, and adds the event that no task of it waits any more. An
+// attempt that ends so makes its task wait again, as far as the core knows, so endSpare is called then, too.
+func (e *engine) endSpare(j *jobLife, stage int) {
+	if j.ended || stage < 0 || !j.stages[stage].spare {
+		return
+	}
+	for _, l := range e.attempts {
+		if l.job == j && l.Stage == stage {
+			l.cancel(errKilled)
+		}
+	}
+	e.events = append(e.events, sched.Event{Kind: sched.AsksChanged, Job: j.id, Body: &sched.Asks{Stage: int32(stage)}})
 }
 
 // orphaned reports whether the task of l, which another attempt has committed, would wait for ever: that attempt was
@@ -568,7 +585,7 @@ func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageS
 		e.fail(j, err)
 	case len(stages) == 0:
 		j.outcome = sched.OK
-		if j.open {
+		if j.open || j.hasSpare() { // else the core ends it with its last task
 			e.events = append(e.events, sched.Event{Kind: sched.JobEnded, Job: j.id})
 		}
 	default:

@@ -43,6 +43,11 @@ type stageLife struct {
 	done   []bool  // by task
 	plain  []bool  // by task: an attempt that might use special hardware has failed; nil: none has
 	left   int     // tasks not done
+	// again has the tasks that are not done any more, because their output was lost. nil: none.
+	again map[int]bool
+	// spare says that tasks which were to run again count as done, because no reduce needs their output, although the
+	// core knows them as not done.
+	spare bool
 	// gone has by task how many outputs reduces have found lost although the end of the map that made it had not been
 	// heard of. nil: none.
 	gone map[int]int
@@ -107,7 +112,8 @@ func (j *jobLife) number(stage, task int) int {
 	return int(s.starts[task]) - 1
 }
 
-// taskDone notes a task as done, and reports whether that was the last of all stages.
+// taskDone notes a task as done, and reports whether that was the last of all stages. With the last reduce of a round,
+// maps that were to run again are spare. As in Hadoop, the job does not wait for them.
 func (j *jobLife) taskDone(l *Launch) bool {
 	s := j.stages[l.Stage]
 	if s.done[l.Task] {
@@ -115,7 +121,26 @@ func (j *jobLife) taskDone(l *Launch) bool {
 	}
 	s.done[l.Task] = true
 	s.left--
+	delete(s.again, l.Task)
+	if s.left == 0 && l.Stage > 0 {
+		j.stages[l.Stage-1].spareAgain()
+	}
 	return j.allDone()
+}
+
+// spareAgain notes the tasks that were to run again as done.
+func (s *stageLife) spareAgain() {
+	s.spare = s.spare || len(s.again) > 0
+	for task := range s.again {
+		s.done[task] = true
+		s.left--
+	}
+	s.again = nil
+}
+
+// hasSpare reports whether a stage has tasks that count as done, and that the core knows as not done.
+func (j *jobLife) hasSpare() bool {
+	return slices.ContainsFunc(j.stages, func(s *stageLife) bool { return s.spare })
 }
 
 // allDone reports whether all tasks of the job's stages so far are done.
@@ -136,6 +161,10 @@ func (j *jobLife) undo(stage, task int) bool {
 	}
 	s.done[task] = false
 	s.left++
+	if s.again == nil {
+		s.again = map[int]bool{}
+	}
+	s.again[task] = true
 	return true
 }
 

@@ -199,3 +199,68 @@ func TestBeatenTwinWithoutOutput(t *testing.T) {
 		}
 	})
 }
+
+// TestSpareMap: the output of a map is lost, so the map is to run again, and then the last reduce ends well, because
+// its second attempt had read the output before. No reduce needs the map any more. It does not start if it waits, and
+// ends if it runs. The job goes on without.
+func TestSpareMap(t *testing.T) {
+	for _, c := range []struct {
+		waits bool // another job holds the only slot of maps when the map is to run again
+		later bool // the job has a second round
+		fails bool // the map that runs again fails when it is told to end
+	}{
+		{waits: false}, {waits: true}, {later: true}, {waits: true, later: true}, {fails: true},
+		{later: true, fails: true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+			if c.later {
+				w.later = mapReduce(1, time.Second, 0, 0)[:1]
+			}
+			var starts atomic.Int32
+			w.run = func(l *Launch) error {
+				switch {
+				case l.Stage == 0 && starts.Add(1) > 1:
+					select {
+					case <-l.Attempt.ctx.Done():
+						if c.fails {
+							return Permanent(errors.New("the input is gone"))
+						}
+						return context.Cause(l.Attempt.ctx)
+					case <-time.After(time.Hour):
+						return errors.New("the map runs again")
+					}
+				case l.Stage == 1 && l.Attempt.Number == 0:
+					time.Sleep(time.Second)
+					return &LostOutput{Map: 0, Err: os.ErrNotExist}
+				case l.Stage == 1:
+					time.Sleep(2 * time.Second)
+					return nil
+				}
+				time.Sleep(time.Second)
+				return nil
+			}
+			jobs := []Submission{{Spec: &sched.JobSpec{Open: c.later}, Work: w}}
+			ends := map[bool]sched.Time{false: 3 * time.Second, true: 4 * time.Second}[c.later]
+			if c.waits {
+				jobs = append(jobs, Submission{Spec: &sched.JobSpec{}, Work: &sleeper{stages: mapReduce(1, time.Minute,
+					0, 0)[:1]}})
+				if c.later {
+					ends = time.Second + time.Minute + time.Second
+				}
+			}
+			policy, ended := &twice{stage: 1}, endings{}
+			results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: policy, Recorder: ended},
+				Settle: synctest.Wait, Nodes: []sched.NodeSpec{{Class: "c",
+					Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}}}, jobs)
+			if err != nil || len(results) != len(jobs) || results[0].Outcome != sched.OK || len(results[0].Failed) > 0 {
+				t.Fatalf("%+v: results %+v, error %v; want that all is done, and no failure", c, results, err)
+			}
+			want := map[bool]int32{false: 2, true: 1}[c.waits]
+			if !policy.begun || starts.Load() != want || ended[1] != ends {
+				t.Errorf("%+v: the map started %d times, and the job ends at %v; want %d and %v", c, starts.Load(),
+					ended[1], want, ends)
+			}
+		})
+	}
+}

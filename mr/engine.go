@@ -46,6 +46,9 @@ type Launch struct {
 	hung   bool
 	// beaten: another attempt has done the task, and its output was lost since. The core takes no account of this one.
 	beaten bool
+	// misled: an output of the task was lost while this attempt ran. If it found the task committed, it may have found
+	// that output.
+	misled bool
 
 	holds    sched.Resources // what the core has asked it to hold
 	resizing bool            // it holds more memory than that, and has not said yet that it does not
@@ -429,7 +432,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 	j.running--
 	j.slowed += l.Attempt.Slowed()
 	done := sched.Event{Kind: sched.AttemptDone, Attempt: l.id}
-	if errors.Is(err, ErrCommitted) && !l.beaten && e.orphaned(l) { // beaten: what it has seen was lost since
+	if errors.Is(err, ErrCommitted) && !l.misled && e.orphaned(l) {
 		err = nil
 	}
 	switch {
@@ -517,12 +520,12 @@ func (e *engine) undone(l *Launch, err error) bool {
 	stage := l.Stage - 1
 	var tasks []int32
 	for _, task := range append([]int{lost.Map}, lost.Others...) {
-		if !l.job.undo(stage, task) {
-			continue
+		done := l.job.undo(stage, task)
+		if done {
+			tasks = append(tasks, int32(task)+1)
 		}
-		tasks = append(tasks, int32(task)+1)
 		for other := range e.attemptsAt(l.job, stage, task) {
-			other.beaten = true
+			other.misled, other.beaten = true, other.beaten || done
 		}
 	}
 	if len(tasks) == 0 {

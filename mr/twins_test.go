@@ -264,3 +264,67 @@ func TestSpareMap(t *testing.T) {
 		})
 	}
 }
+
+// twiceAgain does as twice for an attempt of a map that runs again while a reduce runs.
+type twiceAgain struct{ twice }
+
+func (f *twiceAgain) Decide(p *sched.Plan) {
+	if j := p.Job(1); j != nil && j.Stages[1].Running > 0 {
+		f.twice.Decide(p)
+	} else {
+		f.inOrder.Decide(p)
+	}
+}
+
+// TestMisledTwin: of a map that runs again, one attempt makes the output, and the other finds that. The engine hears
+// first that the output was lost, and then of both ends. There is no output, so the map runs once more. It would count
+// as done, and reduces would start without end.
+func TestMisledTwin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var output atomic.Bool
+		var maps, reduces atomic.Int32
+		lose := func(after time.Duration) error {
+			time.Sleep(after)
+			if !output.Swap(false) {
+				t.Error("there is no output to lose")
+			}
+			return &LostOutput{Map: 0, Err: os.ErrNotExist}
+		}
+		w := &sleeper{stages: mapReduce(1, time.Second, 2, time.Second)}
+		w.run = func(l *Launch) error {
+			switch {
+			case l.Stage == 0:
+				maps.Add(1)
+				time.Sleep(time.Second) // attempts 1 and 2 run from 2s on
+				made := !output.Swap(true)
+				if n := l.Attempt.Number; n == 1 || n == 2 {
+					time.Sleep(2 * time.Second) // past 4s
+				}
+				if !made {
+					return ErrCommitted
+				}
+				return nil
+			case l.Attempt.Number == 0: // the reduces run from 1s on
+				return lose([...]time.Duration{time.Second, 3 * time.Second}[l.Task])
+			case reduces.Add(1) > 10:
+				cancel()
+			}
+			time.Sleep(time.Second)
+			if !output.Load() {
+				return errNotYet
+			}
+			return nil
+		}
+		policy := &twiceAgain{twice{stage: 0}}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2, sched.ReduceSlots: 2}}}
+		results, err := Serve(ctx, Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: synctest.Wait},
+			[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || !policy.begun || len(results) != 1 || results[0].Outcome != sched.OK || maps.Load() != 4 ||
+			reduces.Load() != 2 {
+			t.Errorf("results %+v, error %v, the map started %d times, %d more reduces; want OK, 4 and 2", results, err,
+				maps.Load(), reduces.Load())
+		}
+	})
+}

@@ -92,7 +92,7 @@ func TestMethodPanics(t *testing.T) {
 	failed := func(r Result) error { return errors.Join(r.Failed...) }
 	for method, where := range map[string]func(Result) error{
 		"Run":        func(r Result) error { return r.Err },
-		"Close":      func(r Result) error { return r.Err },
+		"Close":      func(r Result) error { return r.NotClosed },
 		"Probe":      func(r Result) error { return r.NotProbed },
 		"LoseOutput": failed,
 		"Suspend":    failed,
@@ -138,4 +138,37 @@ type stuckPanicker struct{ panicker }
 func (s *stuckPanicker) Stages(context.Context) ([]sched.StageSpec, error) {
 	time.Sleep(time.Minute)
 	return nil, errClosed
+}
+
+// An unclosed is work that cannot be closed.
+type unclosed struct {
+	sleeper
+	why error
+}
+
+func (u *unclosed) Close(ok bool) error { return errors.Join(u.sleeper.Close(ok), u.why) }
+
+// TestCloseFails: a job that cannot be closed ends as it would else, and its result says why it was not closed.
+func TestCloseFails(t *testing.T) {
+	why, fatal := errors.New("a file cannot be removed"), Permanent(errors.New("each attempt ends so"))
+	for want, run := range map[sched.Outcome]func(*Launch) error{
+		sched.OK:     nil,
+		sched.Failed: func(*Launch) error { return fatal },
+		sched.Killed: func(l *Launch) error { <-l.Attempt.ctx.Done(); return l.Attempt.ctx.Err() },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			w := &unclosed{sleeper{stages: mapReduce(1, time.Second, 0, 0)[:1], run: run}, why}
+			results, err := Serve(ctx, Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: oneOfEach},
+				[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
+			if len(results) != 1 || (err != nil) != (want == sched.Killed) {
+				t.Fatalf("results %+v, error %v", results, err)
+			}
+			r := results[0]
+			if r.Outcome != want || !errors.Is(r.NotClosed, why) || (want == sched.Failed) != (r.Err == fatal) {
+				t.Errorf("%+v; want it %v, and not closed: %v", r, want, why)
+			}
+		})
+	}
 }

@@ -168,27 +168,36 @@ func TestTwoFailuresInOneTurn(t *testing.T) {
 }
 
 // TestFirstFailureStays: the error of a job is that which has failed it, also if another task fails in the same turn.
+// The job fails with an error that is permanent, or with the last one that a task may have.
 func TestFirstFailureStays(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := newOrdered()
-		w := &sleeper{stages: mapReduce(2, time.Second, 0, 0)[:1]}
-		fatal, other := Permanent(errors.New("each attempt ends so")), errors.New("this one ends so")
-		w.run = func(l *Launch) error {
-			if l.Task == 0 {
-				time.Sleep(time.Second)
-				close(o.cue)
-				return fatal
+	for _, fatal := range []error{Permanent(errors.New("each attempt ends so")), errors.New("task 0 fails again")} {
+		synctest.Test(t, func(t *testing.T) {
+			o := newOrdered()
+			w := &sleeper{stages: mapReduce(2, time.Second, 0, 0)[:1]}
+			w.stages[0].MaxAttempts = 2
+			first, other := errors.New("task 0 fails"), errors.New("task 1 fails")
+			w.run = func(l *Launch) error {
+				switch {
+				case l.Task == 0 && l.Attempt.Number == 0:
+					time.Sleep(time.Second)
+					return first
+				case l.Task == 0:
+					time.Sleep(time.Second)
+					close(o.cue)
+					return fatal
+				}
+				<-o.next
+				return other
 			}
-			<-o.next
-			return other
-		}
-		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}}
-		results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes,
-			Settle: o.settle}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
-		if err != nil || len(results) != 1 || results[0].Err != fatal || len(results[0].Failed) != 2 {
-			t.Errorf("results %+v, error %v; want two failures, and the error %q", results, err, fatal)
-		}
-	})
+			nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}}
+			results, err := Serve(t.Context(), Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: nodes,
+				Settle: o.settle}, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+			if err != nil || len(results) != 1 || results[0].Err != fatal ||
+				!slices.Equal(results[0].Failed, []error{first, fatal, other}) {
+				t.Errorf("results %+v, error %v; want three failures, and the error %q", results, err, fatal)
+			}
+		})
+	}
 }
 
 // TestGivenUpInOrder: attempts that are given up together fail in the order in which they started.

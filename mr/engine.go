@@ -28,7 +28,7 @@ type Work interface {
 	// was faster.
 	Run(l *Launch) error
 	// Close is called once, when no attempt of the job runs any more. If the job did not succeed (ok), it removes
-	// output that was not committed.
+	// output that was not committed. An error does not change the outcome of the job (Result.NotClosed).
 	Close(ok bool) error
 }
 
@@ -77,13 +77,15 @@ type Result struct {
 	Index   int // among the submissions
 	Job     sched.JobID
 	Outcome sched.Outcome
-	Err     error   // why the job failed
+	Err     error   // why the job failed: the failure that ended it
 	Failed  []error // why attempts failed, at most 20, also if the job succeeded
 	// Slowed is the sum of the times in which attempts were throttled, because their nodes offered less than they held.
 	Slowed time.Duration
 	// Probed says that a sample of the job was submitted as a job of its own, and NotProbed why one could not be made.
 	Probed    bool
 	NotProbed error
+	// NotClosed is the error of Work.Close: temporary files may be left behind. It does not change Outcome.
+	NotClosed error
 }
 
 // mostFailures bounds Result.Failed.
@@ -159,9 +161,9 @@ type engine struct {
 
 // Serve runs jobs to their end and returns their results, in the order of jobs. It closes the Work of each. When ctx is
 // done it ends all attempts and returns the error of ctx. Jobs that are not over then, or have not arrived, are
-// sched.Killed, and have no output. A job whose output is being published then is not killed: Serve waits for it, and
-// returns no error if all jobs have succeeded. A job whose first stages are still being planned although ctx is done
-// has no result, and is closed when its planning ends.
+// sched.Killed, and have no output. A job that had failed before keeps its error. A job whose output is being published
+// then is not killed: Serve waits for it, and returns no error if all jobs have succeeded. A job whose first stages are
+// still being planned although ctx is done has no result, and is closed when its planning ends.
 func Serve(ctx context.Context, config Config, jobs []Submission) ([]Result, error) {
 	if config.Core.Can &= Powers; config.Core.Can == 0 {
 		config.Core.Can = Powers
@@ -331,8 +333,8 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	j := e.jobs[a.Stage.Job]
 	stage, task := int(a.Stage.Index), int(a.Task)-1
 	attempt := NewAttempt(ctx, task, j.number(stage, task))
-	actx, cancel := attempt.ctx, attempt.end
-	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: cancel, alive: time.Now(), Attempt: attempt}
+	l := &Launch{Stage: stage, Task: task, id: a.Attempt, job: j, cancel: attempt.end, alive: time.Now(),
+		Attempt: attempt}
 	l.Attempt.job, l.Attempt.hardware = j.id, j.mayUse(hardwareOf(e.core, a), stage, task)
 	l.holds = e.core.Amount(a.Shape)
 	l.Attempt.ration.asks = e.core.Stage(a.Stage).Spec.PerTask[sched.Memory]
@@ -346,10 +348,7 @@ func (e *engine) launch(ctx context.Context, a *sched.Action) {
 	l.Attempt.loseAt = fate.loseAt
 	go func() {
 		err := runOf(j.work, l)
-		if cause := context.Cause(actx); err != nil && cause != nil && !errors.Is(err, cause) {
-			err = fmt.Errorf("%w: %w", cause, err)
-		}
-		cancel(nil)
+		l.cancel(nil)
 		if fate.loseOutput && err == nil {
 			err = loseOutput(j.work, l) // before the engine hears of the end, which may end the round
 		}
@@ -448,19 +447,15 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 				return
 			}
 		}
-	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted), ctx.Err() != nil, j.stages[l.Stage].done[l.Task]:
+	case errors.Is(err, errKilled), errors.Is(err, ErrCommitted), interrupted(ctx, err),
+		j.stages[l.Stage].done[l.Task]:
 		done.Outcome = sched.Killed // if another attempt has done the task, no failure counts any more
 	case lost, errors.Is(err, errChaos), errors.Is(err, errNotYet), errors.Is(err, errGone):
 		done.Outcome = sched.Lost
 	default:
 		done.Outcome = sched.Failed
 		j.used(l, true)
-		if j.outcome != sched.Failed {
-			j.err = err
-		}
-		if len(j.failed) < mostFailures {
-			j.failed = append(j.failed, err)
-		}
+		j.attemptFailed(l, err)
 		if errors.As(err, new(permanentError)) {
 			e.fail(j, err)
 		}
@@ -558,11 +553,11 @@ func (e *engine) ask(ctx context.Context, j *jobLife) {
 }
 
 // answered adds the next stages of job j, whose stages so far are all done. The job ends if there are none. It fails on
-// an error, if a stage cannot run, and if the job was not to have more stages. If ctx is done, a job that does not end
-// is left as it is, to be killed.
+// an error, if a stage cannot run, and if the job was not to have more stages. If ctx is done, a job that does not end,
+// and had not failed before, is left as it is, to be killed.
 func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageSpec, err error) {
 	j.asked = false
-	if ctx.Err() != nil && (err != nil || len(stages) > 0) {
+	if interrupted(ctx, err) || ctx.Err() != nil && len(stages) > 0 {
 		return
 	}
 	e.events = append(e.events, j.held...)
@@ -594,7 +589,7 @@ func (e *engine) answered(ctx context.Context, j *jobLife, stages []sched.StageS
 	default:
 		for i := range stages {
 			at := int32(len(j.stages))
-			j.addStage(stages[i].Tasks)
+			j.addStage(&stages[i])
 			e.events = append(
 				e.events,
 				sched.Event{
@@ -721,12 +716,14 @@ func (e *engine) submitJob(ctx context.Context, p plannedJob) {
 	}
 	j := &jobLife{id: e.newest, index: p.index, sub: p.sub, work: p.sub.Work, outcome: sched.Killed, err: p.err}
 	if p.err != nil { // the core never hears of it
-		j.outcome = sched.Failed
+		if !interrupted(ctx, p.err) {
+			j.outcome = sched.Failed
+		}
 		e.close(j)
 		return
 	}
 	for i := range p.stages {
-		j.addStage(p.stages[i].Tasks)
+		j.addStage(&p.stages[i])
 	}
 	if j.allDone() {
 		spec.Open = true
@@ -762,7 +759,7 @@ func (e *engine) closeIfOver(j *jobLife) {
 func (e *engine) close(j *jobLife) {
 	e.closing++
 	if j.index != noResult {
-		r := Result{j.index, j.id, j.outcome, nil, j.failed, j.slowed, j.probe != nil, j.notProbed}
+		r := Result{j.index, j.id, j.outcome, nil, j.failed, j.slowed, j.probe != nil, j.notProbed, nil}
 		if j.outcome == sched.Failed {
 			r.Err = j.err
 		}
@@ -778,9 +775,7 @@ func (e *engine) close(j *jobLife) {
 				e.closeIfOver(j.of)
 				return
 			}
-			if r := &e.results[at]; err != nil && r.Err == nil {
-				r.Outcome, r.Err = sched.Failed, err
-			}
+			e.results[at].NotClosed = err
 		})
 	}()
 }
@@ -923,6 +918,10 @@ func (e *engine) closeAll(ctx context.Context) {
 	}
 	for _, p := range e.planned {
 		delete(e.planning, p.index)
+		if p.err != nil && !interrupted(ctx, p.err) {
+			e.close(&jobLife{index: p.index, work: p.sub.Work, outcome: sched.Failed, err: p.err})
+			continue
+		}
 		e.arriving = append(e.arriving, p.arrival)
 	}
 	for _, a := range e.arriving {

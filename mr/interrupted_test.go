@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +202,74 @@ func TestTwinFailsWhilePublishing(t *testing.T) {
 			if err != nil || !policy.begun || len(results) != 1 || results[0].Outcome != sched.OK || w.asked != 2 {
 				t.Errorf("the other attempt ends with %q: results %+v, error %v, asked %d times, want OK", end, results,
 					err, w.asked)
+			}
+		})
+	}
+}
+
+// A gated is work that fails when its gate opens: in the given call of Stages, or in an attempt.
+type gated struct {
+	sleeper
+	fails   int // which call of Stages, from 1; 0: an attempt
+	end     error
+	gate    chan struct{}
+	waiting atomic.Bool
+}
+
+// pass waits until the gate opens.
+func (g *gated) pass() error {
+	g.waiting.Store(true)
+	<-g.gate
+	return g.end
+}
+
+func (g *gated) Stages(ctx context.Context) ([]sched.StageSpec, error) {
+	stages, err := g.sleeper.Stages(ctx)
+	if g.asked == g.fails {
+		return nil, g.pass()
+	}
+	return stages, err
+}
+
+func (g *gated) Run(l *Launch) error {
+	if g.fails == 0 {
+		return g.pass()
+	}
+	return g.sleeper.Run(l)
+}
+
+// TestFailedBeforeInterruption: a job that failed before ctx was done has its error, although the engine hears of the
+// failure afterwards. Each way to fail leaves it no other attempt.
+func TestFailedBeforeInterruption(t *testing.T) {
+	for name, c := range map[string]struct {
+		fails int
+		end   error
+		most  int32 // MaxAttempts
+	}{
+		"plan":         {1, errors.New("there is no input"), 4},
+		"commit":       {2, errors.New("the disk is full"), 4},
+		"permanent":    {0, Permanent(errors.New("each attempt ends so")), 4},
+		"last attempt": {0, errors.New("the only failure that the task may have"), 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w := &gated{sleeper: sleeper{stages: mapReduce(1, time.Second, 0, 0)[:1]}, fails: c.fails, end: c.end,
+				gate: make(chan struct{})}
+			w.stages[0].MaxAttempts = c.most
+			watch := func(*sched.Core) { // the engine reads no mail meanwhile
+				if synctest.Wait(); w.waiting.Load() && ctx.Err() == nil {
+					close(w.gate)
+					synctest.Wait()
+					cancel()
+				}
+			}
+			results, err := Serve(ctx, Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: oneOfEach, Watch: watch},
+				[]Submission{{Spec: &sched.JobSpec{}, Work: w, Late: true}})
+			if !errors.Is(err, context.Canceled) || len(results) != 1 || results[0].Outcome != sched.Failed ||
+				results[0].Err != c.end || w.closed.Load() != 1 {
+				t.Errorf("%s: results %+v, error %v, closed %d times; want it failed with %q", name, results, err,
+					w.closed.Load(), c.end)
 			}
 		})
 	}

@@ -43,6 +43,9 @@ type stageLife struct {
 	done   []bool  // by task
 	plain  []bool  // by task: an attempt that might use special hardware has failed; nil: none has
 	left   int     // tasks not done
+	most   int32   // how often a task may fail before the job fails; 0: as often as it does
+	// failures has by task how many attempts have failed that the core takes account of. nil: none.
+	failures map[int]int32
 	// again has the tasks that are not done any more, because their output was lost. nil: none.
 	again map[int]bool
 	// spare says that tasks which were to run again count as done, because no reduce needs their output, although the
@@ -68,8 +71,32 @@ func (s *stageLife) damage(task int) int {
 	return s.damaged[task]
 }
 
-func (j *jobLife) addStage(tasks int32) {
-	j.stages = append(j.stages, &stageLife{starts: make([]int32, tasks), done: make([]bool, tasks), left: int(tasks)})
+func (j *jobLife) addStage(spec *sched.StageSpec) {
+	n := spec.Tasks
+	j.stages = append(j.stages, &stageLife{starts: make([]int32, n), done: make([]bool, n), left: int(n),
+		most: spec.MaxAttempts})
+}
+
+// attemptFailed notes that attempt l has failed with err. With the last failure that its task may have, the job has
+// failed: the core ends it in the next Step, whatever other attempts end with until then.
+func (j *jobLife) attemptFailed(l *Launch, err error) {
+	if len(j.failed) < mostFailures {
+		j.failed = append(j.failed, err)
+	}
+	if j.ended || j.outcome == sched.Failed {
+		return
+	}
+	j.err = err
+	if l.beaten {
+		return
+	}
+	s := j.stages[l.Stage]
+	if s.failures == nil {
+		s.failures = map[int]int32{}
+	}
+	if s.failures[l.Task]++; s.failures[l.Task] == s.most {
+		j.outcome = sched.Failed
+	}
 }
 
 // mostBroken is how many attempts in a row that might use the hardware of a class may fail before the job does without.

@@ -136,7 +136,7 @@ func (e *engine) probe(of *jobLife) {
 	p := &jobLife{id: e.newest, index: noResult, work: work, of: of, outcome: sched.Killed,
 		sub: Submission{Spec: &spec, Work: work, Timeout: of.sub.Timeout}}
 	for i := range stages {
-		p.addStage(stages[i].Tasks)
+		p.addStage(&stages[i])
 	}
 	of.probe = p
 	of.probes++

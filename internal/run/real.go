@@ -303,6 +303,9 @@ func (m *Machine) Serve(ctx context.Context, s Setup, c mr.Config, list []RealJo
 	}
 	o.noteProbes(m, list, out.Jobs)
 	for _, x := range out.Jobs {
+		if x.NotClosed != nil && m.Notes != nil {
+			m.Notes(list[x.Index].Spec.Name, fmt.Sprintf("temporary files may be left behind: %v", x.NotClosed))
+		}
 		if x.Slowed >= time.Second/10 && m.Notes != nil {
 			m.Notes(list[x.Index].Spec.Name, fmt.Sprintf("its tasks stood still for %v in all, because nodes offered "+
 				"less than what ran on them", x.Slowed.Round(time.Millisecond)))

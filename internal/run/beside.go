@@ -12,8 +12,7 @@ import (
 // lowest number, but not of one that was only interrupted because another had failed. Results that the caller keeps by
 // number do not depend on the order of the calls.
 func Beside(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	ended := ctx
-	ctx, cancel := context.WithCancelCause(ctx)
+	calls, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	errs := make([]error, n)
 	next := make(chan int)
@@ -21,7 +20,7 @@ func Beside(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
 			for i := range next {
-				if errs[i] = do(ctx, i); errs[i] != nil {
+				if errs[i] = do(calls, i); errs[i] != nil {
 					cancel(errs[i])
 				}
 			}
@@ -31,16 +30,16 @@ begin:
 	for i := range n {
 		select {
 		case next <- i:
-		case <-ctx.Done():
+		case <-calls.Done():
 			break begin
 		}
 	}
 	close(next)
 	workers.Wait()
 	for _, err := range errs {
-		if err != nil && (ended.Err() != nil || !errors.Is(err, context.Canceled)) {
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
 	}
-	return context.Cause(ctx)
+	return context.Cause(calls)
 }

@@ -19,8 +19,9 @@ import (
 // Most is how much memory in bytes a reader may take to refuse a bomb, the process of the test included.
 const Most = 256 << 20
 
-// patience is far more than any of the tests takes: it ends a reader that would go on for ever.
-const patience = time.Minute
+// patience is far more than any of the tests takes, also under the race detector on a busy machine: it ends a reader
+// that would go on for ever.
+const patience = 10 * time.Minute
 
 // marker names, in the environment of a child process, the test that the child runs.
 const marker = "SOJOURN_BOMB"

@@ -126,8 +126,8 @@ func (t tracker) register(q *wire.RegisterNodeRequest, remote net.Addr) (answer,
 	n.collected(q.Logs)
 	return reply(
 		&wire.RegisterNodeResponse{
-			ContainerKey:    t.m.keys.container.Offered(),
-			NodeKey:         t.m.keys.node.Offered(),
+			ContainerKey:    t.m.keys.container.Current(), // that tokens are signed with; a beat brings one offered
+			NodeKey:         t.m.keys.node.Current(),
 			ResourceManager: t.m.identity(),
 		},
 	)

@@ -662,6 +662,33 @@ func TestKeysRoll(t *testing.T) {
 	}
 }
 
+// A node that joins after keys were offered and before they are used starts containers before and after they are.
+func TestNodeJoinsWhileKeysRoll(t *testing.T) {
+	const day = 24 * time.Hour
+	c := start(t, func(config *Config) {
+		config.Keys = Keys{Roll: day, Delay: time.Hour}
+		config.Expiry = Expiry{Node: ages, Master: ages, Container: ages, Finish: ages, Launch: ages}
+	})
+	var old int32
+	c.look(func(m *manager) { old, c.ahead = m.keys.container.Current().ID, day })
+	c.until("new keys are offered", func() (offered bool) {
+		c.look(func(m *manager) {
+			k := m.keys.container
+			offered = k.Offered().ID != old && k.Current().ID == old
+		})
+		return offered
+	})
+	c.node()
+	c.master = c.job(3)
+	c.ends(c.submit(nil), wire.AppFinished)
+	c.look(func(*manager) { c.ahead += time.Hour })
+	c.until("the new keys are used", func() (used bool) {
+		c.look(func(m *manager) { used = m.keys.container.Current().ID != old })
+		return used
+	})
+	c.ends(c.submit(nil), wire.AppFinished)
+}
+
 // An ApplicationMaster that the user runs himself: its token comes with the report, and its last word ends the
 // application.
 func TestUnmanaged(t *testing.T) {

@@ -253,6 +253,13 @@ func TestSizes(t *testing.T) {
 			t.Errorf("%v becomes %v, want %v", in, got, want)
 		}
 	}
+	odd := Sizes{MinMemory: 1024, MaxMemory: 4000, MinVCores: 3, MaxVCores: 4}
+	for in, want := range map[wire.Resource]wire.Resource{{Memory: 4000, VCores: 4}: {Memory: 4000, VCores: 4},
+		{Memory: 3073, VCores: 1}: {Memory: 4000, VCores: 3}, {Memory: 5000, VCores: 9}: {Memory: 5000, VCores: 9}} {
+		if got := odd.normal(in); got != want {
+			t.Errorf("with a maximum that is not whole steps %v becomes %v, want %v", in, got, want)
+		}
+	}
 	for _, bad := range []wire.Resource{{Memory: 4097}, {VCores: 5}, {Memory: -1}, {VCores: -1}} {
 		if s.check(bad, s.most()) == nil {
 			t.Errorf("%v is allowed", bad)

@@ -130,24 +130,29 @@ func (s Sizes) seconds(w sched.Work) wire.Others {
 	return s.size(a).Others
 }
 
-// normal returns what a container that asks for r gets: at least the minimum, in whole steps of it.
+// normal returns what a container that asks for r gets: at least the minimum, in whole steps of it. What is added to r
+// for that ends at the maximum, which need not be whole steps.
 func (s Sizes) normal(r wire.Resource) wire.Resource {
-	n := wire.Resource{Memory: roundUp(r.Memory, s.MinMemory), VCores: roundUp(r.VCores, s.MinVCores)}
+	n := wire.Resource{Memory: roundUp(r.Memory, s.MinMemory, s.MaxMemory),
+		VCores: roundUp(r.VCores, s.MinVCores, s.MaxVCores)}
 	if len(s.Kinds) == 0 {
 		return n
 	}
 	a := s.amount(r)
 	for i := range s.Kinds {
 		if k := &s.Kinds[i]; k.Min > 0 {
-			a[k.at] = roundUp(a[k.at], k.Min)
+			a[k.at] = roundUp(a[k.at], k.Min, k.Max)
 		}
 	}
 	n.Others = s.size(a).Others
 	return n
 }
 
-// roundUp returns a rounded up to a multiple of step: at least step.
-func roundUp[T int64 | int32](a, step T) T { return max(step, (a+step-1)/step*step) }
+// roundUp returns a rounded up to a multiple of step, at least step; at most, if that is less. It is never less than a:
+// containers of an earlier configuration keep their sizes.
+func roundUp[T int64 | int32](a, step, most T) T {
+	return max(a, min(most, max(step, (a+step-1)/step*step)))
+}
 
 // most returns the largest size that the configuration lets a container ask for.
 func (s Sizes) most() wire.Resource {

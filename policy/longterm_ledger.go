@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -340,28 +341,92 @@ func (l *ledger) restart() {
 	l.Jobs, l.rows = sched.Per[finished]{}, sched.Per[*account]{}
 }
 
+// singleRounds is how many rounds endRounds ends one by one at most, while all rounds are remembered. A run in which
+// something happens more often than that does not depend on how many rounds are ended at once.
+const singleRounds = 1024
+
 // endRounds ends the rounds that are over by now, and reports whether there were any. At the end of a round all
 // accounts forget the oldest remembered round (parameter rounds) and a part of the rest (decay). O(accounts) for each
-// round.
+// round. After a long gap not every round costs that. Of a limited number of remembered rounds, only the last ones
+// count. If all are remembered, those beyond singleRounds end at once.
 func (l *ledger) endRounds(now sched.Time) (ended bool) {
 	if l.terms.round == 0 || l.terms.rounds == 0 && l.terms.decay == 0 {
 		return false
 	}
 	over := int64((l.Before + now) / l.terms.round)
-	if most := int64(l.terms.rounds); most > 0 && over-l.Round > most {
+	most := int64(l.terms.rounds)
+	if most > 0 && over-l.Round > most {
 		l.Round = over - most - 1 // the rounds before that end as one, which is forgotten
 	}
-	for ; l.Round < over; l.Round++ {
+	for l.Round < over {
 		end := sched.Time(l.Round+1)*l.terms.round - l.Before
-		for _, a := range l.Accounts {
-			a.Rounds = l.endRound(end, &a.Counted, &a.Began, a.Rounds)
-			if b := a.Below; b != nil {
-				b.Rounds = l.endRound(end, &b.Mean, &b.Began, b.Rounds)
-			}
+		l.eachClock(func(c *clock, began *theory.UnitTime, rounds *[]theory.UnitTime) {
+			*rounds = l.endRound(end, c, began, *rounds)
+		})
+		l.Round++
+		if n := over - l.Round - singleRounds; most == 0 && n > 0 {
+			end += sched.Time(n) * l.terms.round
+			l.eachClock(func(c *clock, began *theory.UnitTime, rounds *[]theory.UnitTime) {
+				l.endWhole(n, end, c, *rounds)
+				*began = c.Value
+			})
+			l.Round += n
 		}
 		ended = true
 	}
 	return ended
+}
+
+// eachClock calls f for each clock whose rounds end, with its value when the round began and the remembered rounds.
+func (l *ledger) eachClock(f func(c *clock, began *theory.UnitTime, rounds *[]theory.UnitTime)) {
+	for _, a := range l.Accounts {
+		f(&a.Counted, &a.Began, &a.Rounds)
+		if b := a.Below; b != nil {
+			f(&b.Mean, &b.Began, &b.Rounds)
+		}
+	}
+}
+
+// endWhole ends n whole rounds of clock c at once, the last of them at end. A round makes x + d of the value x, where d
+// is the charge of a round, and keeps the part k of that. So n rounds make kⁿ·x + (k + k² + … + kⁿ)·d of it. Both terms
+// follow from those of n÷2 rounds, in O(log n). A value differs from what n calls of endRound make of it by what those
+// calls round.
+func (l *ledger) endWhole(n int64, end sched.Time, c *clock, rounds []theory.UnitTime) {
+	one := fading{keep: wholeKept / 1_000_000 * (1_000_000 - l.terms.decay)}
+	one.charge = theory.Held(c.Rate, int64(l.terms.round)).Scale(one.keep, wholeKept)
+	all := fading{keep: wholeKept}
+	for ; n > 0; n /= 2 {
+		if n%2 == 1 {
+			all = all.then(one)
+		}
+		one = one.then(one)
+	}
+	c.Value, c.Since = all.of(c.Value), end
+	for i := range rounds {
+		rounds[i] = rounds[i].Scale(all.keep, wholeKept)
+	}
+}
+
+// wholeKept is the unit of fading.keep: the whole of an amount.
+const wholeKept = 1_000_000_000_000_000_000
+
+// A fading is what some rounds in a row make of an amount: they keep a part of it, in units of wholeKept, and add a
+// charge.
+type fading struct {
+	keep   int64
+	charge theory.UnitTime
+}
+
+// of returns what the rounds make of amount x.
+func (f fading) of(x theory.UnitTime) theory.UnitTime {
+	return x.Scale(f.keep, wholeKept).Add(f.charge)
+}
+
+// then returns what the rounds of f and after them those of next make of an amount.
+func (f fading) then(next fading) fading {
+	hi, lo := bits.Mul64(uint64(f.keep), uint64(next.keep))
+	keep, _ := bits.Div64(hi, lo, wholeKept)
+	return fading{int64(keep), next.of(f.charge)}
 }
 
 // endRound ends a round of clock c, whose value at its beginning was began, and returns the charges of the rounds that

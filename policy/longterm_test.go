@@ -412,6 +412,66 @@ func TestLongtermLeavesUpToNow(t *testing.T) {
 	}
 }
 
+// Ten years in which nothing happens, while all rounds of 1 s are remembered in part: 3·10⁸ rounds end in the next
+// decision, or in the next run, and cost no more than some. Each keeps 1 − decay, and q1 has the whole cluster all the
+// time, so that the sum of what is kept is (1 − decay) ÷ decay seconds at the end of a round.
+func TestLongtermAfterYears(t *testing.T) {
+	const years = 10 * 365 * 24 * 3600
+	for _, decay := range []float64{0.1, 0.001, 0.000001, 1} {
+		spec := fmt.Sprintf("longterm:guaranteed=0,round=1s,rounds=0,quantum=0s,decay=%f", decay)
+		x := newTill(t, spec, 1, 1)
+		x.step(0, x.node(4), x.job(1, 100))
+		memory, err := json.Marshal(x.policy.Left(years * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.step(years)
+		y := newTill(t, spec, 1, 1)
+		if err := y.policy.Recall(memory); err != nil {
+			t.Fatal(err)
+		}
+		y.step(0)
+		want := (1 - decay) / decay
+		for name, z := range map[string]*till{"a decision": x, "a restart": y} {
+			q, _ := z.core.QueueNamed("q1")
+			got := z.policy.Ledger.of(&z.core.View, q).at(z.core.Now).Seconds() / wholeCluster
+			if math.Abs(got-want) > 1e-6*want {
+				t.Errorf("decay %v, %s after ten years: q1 is counted for %v s, want %v", decay, name, got, want)
+			}
+		}
+	}
+}
+
+// Rounds that end at once leave what they leave one by one, but for the rounding of 5,000 rounds, and go on as these.
+func TestLongtermRoundsAtOnce(t *testing.T) {
+	const rounds, second = 5000, int64(time.Second)
+	for _, decay := range []int64{1, 1000, 100_000, 999_999, 1_000_000} {
+		for _, rate := range []int64{0, 7, -3, wholeCluster, 1e18} {
+			l := ledger{terms: terms{round: time.Second, decay: decay}}
+			start := clock{Value: theory.Held(1e12, 12345*second), Rate: rate}
+			single, whole := start, start
+			var began theory.UnitTime
+			before := []theory.UnitTime{theory.Held(1e12, second)}
+			after := slices.Clone(before)
+			for k := sched.Time(1); k <= rounds; k++ {
+				before = l.endRound(k*time.Second, &single, &began, before)
+			}
+			l.endWhole(rounds, rounds*time.Second, &whole, after)
+			for what, pair := range map[string][2]theory.UnitTime{
+				"value": {single.Value, whole.Value}, "a remembered round": {before[0], after[0]},
+			} {
+				off := math.Abs(pair[0].Sub(pair[1]).Float())
+				if off > 2*rounds+1e-12*math.Abs(pair[0].Float()) {
+					t.Errorf("decay %d, rate %d, %s: %v one by one, %v at once", decay, rate, what, pair[0], pair[1])
+				}
+			}
+			if whole.Since != single.Since || whole.Rate != single.Rate {
+				t.Errorf("decay %d, rate %d: goes on as %+v, want %+v", decay, rate, whole, single)
+			}
+		}
+	}
+}
+
 // A file that no run can have left is refused, with the field that is wrong.
 func TestLongtermRecallRefuses(t *testing.T) {
 	for text, want := range map[string]string{

@@ -84,11 +84,11 @@ func (c *Cluster) Capacity() sched.Resources {
 	return r
 }
 
-// room returns how many tasks with needs fit on the empty cluster.
+// room returns how many tasks with needs fit on the empty cluster, where a node has room for MaxTasks at most.
 func (c *Cluster) room(needs sched.Resources) int64 {
 	total := int64(0)
 	for i := range c.Classes {
-		n := int64(math.MaxInt64)
+		n := int64(MaxTasks)
 		for k, a := range needs {
 			if a > 0 {
 				n = min(n, c.Classes[i].Resources[k]/a)
@@ -148,7 +148,7 @@ func ParseCluster(text string) (*Cluster, error) {
 			return nil, fmt.Errorf("cluster %q: %s: %w", text, key, err)
 		}
 	}
-	if err := c.Validate(); err != nil {
+	if err := c.validateGiven(); err != nil {
 		return nil, fmt.Errorf("cluster %q: %w", text, err)
 	}
 	return c, nil
@@ -189,6 +189,21 @@ func resourceNames() string {
 		b.WriteString(k.String())
 	}
 	return b.String()
+}
+
+// validateGiven reports what is wrong with a cluster that a user has described: what Validate says, or that its nodes
+// have nothing that a task asks for by default (Options).
+func (c *Cluster) validateGiven() error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	capacity := c.Capacity()
+	for _, k := range [...]sched.ResourceKind{sched.Memory, sched.VCores, sched.MapSlots, sched.ReduceSlots} {
+		if capacity[k] > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("classes: no class has memory, vcores, map-slots or reduce-slots: tasks need some of these")
 }
 
 // Validate reports what is wrong with c: the field, and what it should be.

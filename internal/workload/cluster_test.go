@@ -64,6 +64,16 @@ func TestClusterOptions(t *testing.T) {
 	}
 }
 
+// Tasks that ask for nothing find room everywhere, as many as there may be, and the sum does not overflow.
+func TestClusterRoomForNothing(t *testing.T) {
+	for _, nodes := range []int32{1, 2, 3, MaxNodes} {
+		c := &Cluster{Classes: []Class{{Name: "node", Count: nodes, Resources: sched.Resources{sched.Memory: 1024}}}}
+		if got, want := c.room(sched.Resources{}), int64(nodes)*MaxTasks; got != want {
+			t.Errorf("%d nodes have room for %d tasks, want %d", nodes, got, want)
+		}
+	}
+}
+
 const clusterByHand = `
 classes:
   - {name: fast, count: 2, racks: 2, speed: 2, resources: {memory: 8GiB, vcores: 4}}
@@ -128,6 +138,9 @@ func TestClusterErrors(t *testing.T) {
 		"nodes=0,vcores=1": `nodes: "0" must be a whole number from 1 to 1048576`,
 		"nodes=2": "class node: no resources: give map-slots and reduce-slots, or " +
 			"memory and vcores",
+		"nodes=3,accelerators=1": "classes: no class has memory, vcores, map-slots or reduce-slots: tasks need " +
+			"some of these",
+		"nodes=2,disk-io=100":                 "classes: no class has memory, vcores, map-slots or reduce-slots",
 		"nodes=2,racks=3,vcores=1":            "racks 3: must be from 1 to the number of nodes, 2",
 		"nodes=2,vcores=1,vcores=2":           "vcores is given twice",
 		"nodes=2,cores=1":                     "cores: unknown; known are nodes, racks, speed",

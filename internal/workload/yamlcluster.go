@@ -36,7 +36,7 @@ func ReadCluster(name string, r io.Reader) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Validate(); err != nil {
+	if err := c.validateGiven(); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return c, nil

@@ -17,8 +17,9 @@ type Master struct {
 	// mapreduce.job.ubertask.enable, which is false): those of at most 9 maps, one reduce and Block bytes of input.
 	Uber  bool
 	Block int64
-	// TaskStart is what of each task's time is the start of its own container, which a task of an uber job does not
-	// need.
+	// TaskStart is the time that the container of a task takes to start. A task of an uber job does not need it. It is
+	// part of StageTruth.Base where a trace gives bytes (Options.Startup), that is where the stage has a Rate. Times
+	// that a trace gives are those of the tasks alone.
 	TaskStart sched.Time
 }
 
@@ -106,6 +107,9 @@ func (m *Master) withMaster(spec *sched.JobSpec) *sched.JobSpec {
 	truth.Stages = append(slices.Clone(t.Stages), StageTruth{Tasks: 1, Base: m.Start})
 	if truth.Uber = m.Uber && m.isUber(spec); truth.Uber {
 		for i := range t.Stages {
+			if t.Stages[i].Rate == 0 {
+				continue
+			}
 			truth.Stages[i].Base = max(0, truth.Stages[i].Base-m.TaskStart)
 		}
 	}

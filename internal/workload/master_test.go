@@ -54,6 +54,34 @@ func TestMasterLeads(t *testing.T) {
 	}
 }
 
+// The times of an uber job's tasks are shorter by the start of a container only where they contain it: where a task's
+// time is a start and its bytes. The time of a trace that gives times is the task's own, in whichever form it stands.
+func TestUberKeepsGivenTimes(t *testing.T) {
+	c, err := ParseCluster("nodes=1,memory=8GiB,vcores=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := DefaultMaster()
+	m.Uber = true
+	for maps, want := range map[string]time.Duration{
+		"{count: 3, time: 1s}":                          time.Second,
+		"{times: [1s, 1s, 1s]}":                         time.Second,
+		"{count: 3, time: 1s, input: 30MB}":             time.Second,
+		"{count: 3, time: 1s, rate: 10e6, input: 30MB}": time.Second, // of the two seconds one is the bytes'
+	} {
+		jobs := mustRead(t, "jobs:\n- {name: a, submit: 0s, maps: "+maps+"}\n", c.Options())
+		for job, err := range m.AddTo(Of(jobs...), c) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			truth := job.Payload.(*Truth)
+			if got := truth.Time(0, 1); !truth.Uber || got != want {
+				t.Errorf("%s: a task takes %v (uber: %v), want %v", maps, got, truth.Uber, want)
+			}
+		}
+	}
+}
+
 // Hadoop's rule for small jobs: at most 9 maps, one reduce, and one block of input; one more of either is too much.
 func TestUberRule(t *testing.T) {
 	m := Master{Block: 100}

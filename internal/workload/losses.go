@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -11,6 +12,13 @@ import (
 
 // Losses counts what a format cannot hold of the jobs that are written in it, so that a conversion does not change
 // results in silence. The zero Losses is ready.
+//
+// YAML holds all fields that a trace can give. The others hold of JobSpec, StageSpec and StageTruth:
+//
+//   - SWIM: Name, Submit, and of all stages together Input, Shuffle and Output. Tasks, Base, Rate, Block and PerTask are
+//     held where they are what its reader makes of these bytes by default.
+//   - SLS: Name, User, Queue, Type, Submit, and of each stage Kind, Tasks, the memory and vcores of PerTask, and the
+//     times of tasks, which List, Base, Rate and Sigma make, in whole milliseconds.
 type Losses struct {
 	format Format
 	jobs   int64
@@ -29,6 +37,10 @@ const (
 	lostRank
 	lostOwner
 	lostTerms
+	lostCounts
+	lostNeeds
+	lostSpeeds
+	lostDelays
 	numLosses
 )
 
@@ -38,9 +50,13 @@ var lossNames = [numLosses]string{
 	lostParts:     "parts of a millisecond of times",
 	lostFetch:     "fetch times apart from the rest of a reduce",
 	lostResources: "resources of tasks other than memory and vcores",
+	lostNeeds:     "resources of tasks",
 	lostRank:      "weight, priority or deadline",
 	lostOwner:     "user, queue or type",
 	lostTerms:     "goal, minimum, maximum or profile",
+	lostCounts:    "numbers of tasks: they are computed anew from bytes",
+	lostSpeeds:    "speeds on classes of nodes",
+	lostDelays:    "delays",
 }
 
 // Watch yields the jobs of s, and counts what format f cannot hold of them.
@@ -71,12 +87,14 @@ func (l *Losses) count(job *sched.JobSpec) {
 		job.Max != (sched.Resources{})
 	has[lostParts] = job.Submit%time.Millisecond != 0 && l.format == SLS
 	if l.format == SWIM {
+		swimLosses(&has, job, t)
 		has[lostOwner] = job.User != "" || job.Queue != "" || job.Type != mapReduce
 	}
+	has[lostDelays] = job.Delays != 0
 	for i := range t.Stages {
 		st, needs := &t.Stages[i], job.Stages[i].PerTask
+		has[lostSpeeds] = has[lostSpeeds] || len(st.Speeds) > 0
 		if l.format == SWIM {
-			has[lostTimes] = has[lostTimes] || st.List != nil || st.Sigma != 0 || st.Rate == 0
 			continue
 		}
 		has[lostBytes] = has[lostBytes] || st.Input+st.Shuffle+st.Output > 0
@@ -100,6 +118,43 @@ func (l *Losses) count(job *sched.JobSpec) {
 			l.counts[what]++
 		}
 	}
+}
+
+// swimLosses notes in has what of the stages of a job, whose Payload t is, differs from what the reader of SWIM makes of
+// the job's bytes by default.
+func swimLosses(has *[numLosses]bool, job *sched.JobSpec, t *Truth) {
+	in, shuffle, out := t.Bytes()
+	o := Defaults()
+	again, err := o.fromBytes(sched.JobSpec{}, 1, traffic{in, shuffle, out})
+	if err != nil {
+		has[lostCounts], has[lostTimes] = true, true
+		return
+	}
+	read := again.Payload.(*Truth)
+	has[lostCounts] = len(read.Stages) != len(t.Stages)
+	for i := range t.Stages {
+		st, needs := t.Stages[i], job.Stages[i].PerTask
+		slots := again.Stages[min(i, len(again.Stages)-1)].PerTask
+		has[lostNeeds] = has[lostNeeds] || needs != slots && !needsContainer(needs)
+		if i >= len(read.Stages) {
+			has[lostTimes] = has[lostTimes] || st.List != nil || st.Rate != o.ReduceRate
+			continue
+		}
+		has[lostCounts] = has[lostCounts] || st.Tasks != read.Stages[i].Tasks
+		st.Tasks, st.Speeds = read.Stages[i].Tasks, nil
+		has[lostTimes] = has[lostTimes] || !reflect.DeepEqual(st, read.Stages[i])
+	}
+}
+
+// needsContainer reports whether a task holds what readers give it by default on a cluster without slots, which may have
+// memory alone.
+func needsContainer(needs sched.Resources) bool {
+	for k, n := range needs {
+		if n != 0 && n != container[k] {
+			return false
+		}
+	}
+	return needs != sched.Resources{}
 }
 
 // String says what is lost, and of how many jobs; "" where nothing is.

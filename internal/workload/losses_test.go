@@ -2,8 +2,108 @@ package workload
 
 import (
 	"io"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/sojourn-sched/sojourn/sched"
 )
+
+// A change to any field of a job or a stage that a trace can give is named, in each format that does not hold it. A
+// field that is in no list here is new: say there which formats hold it.
+func TestLossesOfEachField(t *testing.T) {
+	const swim, sls = "swim", "sls"
+	lostBy := map[string][]string{
+		"User": {swim}, "Queue": {swim}, "Type": {swim}, "Weight": {swim, sls}, "Priority": {swim, sls},
+		"Deadline": {swim, sls}, "Min": {swim, sls}, "Max": {swim, sls}, "Goal": {swim, sls},
+		"Profile": {swim, sls}, "Delays": {swim, sls}, "Name": {}, "Submit": {},
+		"PerTask": {swim, sls},
+		"Base":    {swim}, "Rate": {swim, sls}, "Sigma": {swim, sls}, "Block": {swim, sls}, "Speeds": {swim, sls},
+		"List": {swim}, "Input": {sls}, "Shuffle": {sls}, "Output": {sls}, "Tasks": {swim},
+	}
+	// No trace gives these, or they follow from the fields above.
+	others := []string{"Stages", "Probes", "Open", "Payload", "Kind", "After", "Asked", "MaxAttempts", "InputBytes",
+		"Prior", "Places", "Copies"}
+	for _, v := range []any{sched.JobSpec{}, sched.StageSpec{}, StageTruth{}} {
+		for i := range reflect.TypeOf(v).NumField() {
+			name := reflect.TypeOf(v).Field(i).Name
+			if _, spec := v.(sched.StageSpec); spec && name == "Tasks" {
+				continue // it is that of StageTruth
+			}
+			formats, known := lostBy[name]
+			if known == slices.Contains(others, name) {
+				t.Errorf("%T.%s is in no list, or in both", v, name)
+			}
+			for _, f := range formats {
+				if f == sls && slices.Contains([]string{"Rate", "Block", "Input", "Shuffle", "Output"}, name) {
+					continue // of bytes, which TestLosses loses
+				}
+				o := Defaults()
+				job, err := o.fromBytes(sched.JobSpec{Name: "a"}, 1, traffic{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				truth := job.Payload.(*Truth)
+				l := Losses{format: Format(f)}
+				if l.count(job); l.String() != "" {
+					t.Fatalf("the plain job loses %s", l.String())
+				}
+				for _, s := range []any{job, &job.Stages[0], &truth.Stages[0]} {
+					if reflect.TypeOf(s).Elem() == reflect.TypeOf(v) {
+						other(reflect.ValueOf(s).Elem().Field(i))
+					}
+				}
+				if l.count(job); l.String() == "" {
+					t.Errorf("%T.%s: %s does not name it", v, name, f)
+				}
+			}
+		}
+	}
+}
+
+// other gives v a value that no trace has by default.
+func other(v reflect.Value) {
+	switch x := v.Addr().Interface().(type) {
+	case *string:
+		*x = "other"
+	case *float64:
+		*x = 7
+	case *sched.Time:
+		*x = 7 * time.Second
+	case *sched.Resources:
+		x[sched.MapSlots] = 7
+	default:
+		switch v.Kind() {
+		case reflect.Pointer:
+			v.Set(reflect.New(v.Type().Elem()))
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		default:
+			v.SetInt(7)
+		}
+	}
+}
+
+// What SWIM computes anew, and what neither format holds, is named.
+func TestLossesOfStages(t *testing.T) {
+	const text = "jobs:\n- {name: a, submit: 0s, delays: 3, maps: {count: 4, time: 10s, rate: 5e7, input: 500MB, " +
+		"block: 125MB, speeds: {fast: 10}, resources: {memory: 8GiB, vcores: 4}}, reduces: {count: 2, time: 5s, " +
+		"rate: 5e7, shuffle: 500MB, resources: {memory: 4GiB}}}\n"
+	for f, want := range map[Format][]string{
+		SWIM: {"task times", "numbers of tasks", "resources of tasks", "speeds on classes", "delays"},
+		SLS:  {"bytes of tasks", "speeds on classes", "delays"},
+	} {
+		l := Losses{format: f}
+		l.count(mustRead(t, text, Defaults())[0])
+		for _, what := range want {
+			if !strings.Contains(l.String(), what) {
+				t.Errorf("%s: %q does not name %s", f, l.String(), what)
+			}
+		}
+	}
+}
 
 // TestLosses holds that what a format cannot hold is named, and that nothing is named where all is held.
 func TestLosses(t *testing.T) {

@@ -78,9 +78,8 @@ func compareResults(w io.Writer, results []record.Result) {
 	compare(w, results, func(r record.Result) string { return r.Policy }, columns)
 	fmt.Fprintln(w, "  times in seconds; LOST: attempt-seconds of work that was thrown away")
 	for _, r := range results {
-		if r.Failed+r.Killed+r.Unfinished > 0 {
-			fmt.Fprintf(w, "  %s: %s failed, %s killed, %d did not finish\n", r.Policy,
-				spelling.Count(r.Failed, "job"), spelling.Count(r.Killed, "was", "were"), r.Unfinished)
+		if lost := lostJobs(r.Failed, r.Killed, r.Unfinished); lost != "" {
+			fmt.Fprintf(w, "  %s: %s\n", r.Policy, lost)
 		}
 	}
 	for _, r := range results {
@@ -89,6 +88,15 @@ func compareResults(w io.Writer, results []record.Result) {
 				spelling.Count(r.Events, "event"), r.Wall, r.EventRate/1e6)
 		}
 	}
+}
+
+// lostJobs says how many jobs failed, were killed, or did not finish; "" where there are none.
+func lostJobs(failed, killed, unfinished int) string {
+	if failed+killed+unfinished == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s failed, %s killed, %d did not finish", spelling.Count(failed, "job"),
+		spelling.Count(killed, "was", "were"), unfinished)
 }
 
 // printPredictions prints how well an estimator that learns from probes predicted jobs, a line for each policy. It

@@ -55,6 +55,10 @@ type seededResult struct {
 	Difference  *theory.Paired `json:"difference_s,omitempty"`
 	Significant bool           `json:"significant"`            // the difference, all comparisons together, at 0.05
 	Means       []float64      `json:"sojourn_mean_s_by_seed"` // in order of the seeds
+	// Jobs of all runs together that did not succeed. Sojourn times are those of the other jobs.
+	Failed     int `json:"failed,omitempty"`
+	Killed     int `json:"killed,omitempty"`
+	Unfinished int `json:"unfinished,omitempty"`
 }
 
 // seedsJSON is the document of sim --seeds.
@@ -144,6 +148,8 @@ func seededResults(policies []string, runs []record.Result) (list []seededResult
 				r.Means, high = append(r.Means, s.Mean), append(high, s.P95)
 			}
 			spans = append(spans, runs[i].Makespan)
+			r.Failed, r.Killed = r.Failed+runs[i].Failed, r.Killed+runs[i].Killed
+			r.Unfinished += runs[i].Unfinished
 		}
 		r.Sojourn = theory.ConfidenceOf(r.Means, confidence)
 		r.P95, r.Makespan = theory.ConfidenceOf(high, confidence), theory.ConfidenceOf(spans, confidence)
@@ -183,4 +189,17 @@ func printSeeded(w io.Writer, results []seededResult, of string) {
 			"policies together (paired t-test, Bonferroni)", results[0].Policy, of, of)
 	}
 	fmt.Fprintln(w)
+	incomplete := false
+	for _, r := range results {
+		if lost := lostJobs(r.Failed, r.Killed, r.Unfinished); lost != "" {
+			incomplete = true
+			fmt.Fprintf(w, "  %s: %s, in all %ss together\n", r.Policy, lost, of)
+		}
+	}
+	if incomplete {
+		fmt.Fprintln(w, "  sojourn times are of the jobs that succeeded")
+		if len(results) > 1 {
+			fmt.Fprintln(w, "  DIFFERENCE and its test are of these jobs, which may be others under each policy")
+		}
+	}
 }

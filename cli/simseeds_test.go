@@ -74,6 +74,45 @@ func TestSimSeeds(t *testing.T) {
 	}
 }
 
+// failingMix is a job that succeeds beside one with so many tasks that it fails under --failures 0.35.
+const (
+	failingMix = `
+jobs:
+  - {name: small, submit: 0s, maps: {count: 1, time: 10s}}
+  - {name: large, submit: 0s, maps: {count: 200, time: 100s}}
+`
+	failingCluster = "nodes=2,map-slots=2,reduce-slots=1"
+)
+
+// Jobs that failed are counted over all seeds, and the test of significance says which jobs it is of. Where no job
+// failed there is no word of that.
+func TestSimSeedsCountsFailedJobs(t *testing.T) {
+	args := []string{"sim", "--trace", writeFile(t, "fail.yaml", failingMix), "--cluster", failingCluster,
+		"--policy", "fifo,fair", "--seeds", "3"}
+	failing := append(args, "--failures", "0.35")
+	lines := []string{"  fifo: 3 jobs failed, 0 were killed, 0 did not finish, in all seeds together\n",
+		"  fair: 3 jobs failed, 0 were killed, 0 did not finish, in all seeds together\n",
+		"DIFFERENCE and its test are of these jobs"}
+	out, whole := must(t, failing...), must(t, args...)
+	for _, line := range lines {
+		if !strings.Contains(out, line) {
+			t.Errorf("%q is not in\n%s", line, out)
+		}
+	}
+	if strings.Contains(whole, "failed") || strings.Contains(whole, "succeeded") {
+		t.Errorf("without failures:\n%s", whole)
+	}
+	var doc seedsJSON
+	if err := json.Unmarshal([]byte(must(t, append(failing, "--json")...)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range doc.Results {
+		if r.Failed != 3 || r.Killed != 0 || r.Unfinished != 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
 // A record's own policy is compared with what was measured by the first of several seeds.
 func TestSimSeedsFromRecord(t *testing.T) {
 	out := must(t, "sim", "--from-record", stockMix, "--policy", "fifo", "--seeds", "3")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -118,7 +119,7 @@ func quantilesOf(values []float64) (q quantiles) {
 	}
 }
 
-func (f *fluidFlags) serve(a *app) error {
+func (f *fluidFlags) serve(a *app) (err error) {
 	disciplines, err := f.check()
 	if err != nil {
 		return err
@@ -152,9 +153,7 @@ func (f *fluidFlags) serve(a *app) error {
 				curves[i].Add(sched.JobID(k+1), sched.Time(s*1e9))
 			}
 		}
-		if err := f.plots.draw(curves); err != nil {
-			return err
-		}
+		defer func() { err = errors.Join(err, f.plots.draw(curves)) }()
 	}
 	if f.json {
 		return a.printJSON(struct {

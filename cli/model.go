@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -127,7 +128,7 @@ type modelResult struct {
 	Converged  bool               `json:"converged"`
 }
 
-func (f *modelFlags) serve(a *app) error {
+func (f *modelFlags) serve(a *app) (err error) {
 	profile, err := f.profile()
 	if err != nil {
 		return err
@@ -148,9 +149,8 @@ func (f *modelFlags) serve(a *app) error {
 		results = append(results, r)
 	}
 	if f.plot != "" {
-		if err := writePlot(f.plot, plotCases(f.whatIf, cases, results)); err != nil {
-			return err
-		}
+		picture := plotFile{"prediction", f.plot}
+		defer func() { err = errors.Join(err, picture.write(plotCases(f.whatIf, cases, results))) }()
 	}
 	if f.json {
 		return a.printJSON(struct {

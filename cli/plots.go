@@ -20,6 +20,17 @@ var (
 	plotsOfOne = []string{"utilisation", "shares", "gantt"}
 )
 
+// whyEmpty says by kind of picture why there is nothing to draw.
+var whyEmpty = map[string]string{
+	"sojourn":     "no job has succeeded",
+	"tail":        "no job that has succeeded took any time",
+	"difference":  "no job has succeeded, in some time, under the first policy and under another",
+	"utilisation": "nothing ran for any time",
+	"shares":      "nothing ran for any time",
+	"gantt":       "nothing ran for any time",
+	"prediction":  "no time is predicted",
+}
+
 // plots are the pictures that a command draws of its runs.
 type plots struct {
 	said  []string
@@ -93,7 +104,8 @@ func (p *plots) files(policies []string) (list []flagFile) {
 	return list
 }
 
-// watch returns a function that draws the pictures of one run when it is over.
+// watch returns a function that draws the pictures of one run when it is over. A picture that cannot be drawn takes
+// none of the others, nor of the results: commands report these first.
 func (p *plots) watch(s *run.Setup) (draw func() error) {
 	if !slices.ContainsFunc(p.list, plotFile.single) {
 		return func() error { return nil }
@@ -102,20 +114,19 @@ func (p *plots) watch(s *run.Setup) (draw func() error) {
 	s.Watch = append(s.Watch, board)
 	kinds := map[string]func() *chart.Chart{"utilisation": board.PlotUtilisation, "shares": board.PlotShares,
 		"gantt": board.PlotGantt}
-	return func() error {
+	return func() (err error) {
 		for _, one := range p.list {
 			if one.single() {
-				if err := writePlot(named(one.path, s.Choice.Policy), kinds[one.kind]()); err != nil {
-					return err
-				}
+				one.path = named(one.path, s.Choice.Policy)
+				err = errors.Join(err, one.write(kinds[one.kind]()))
 			}
 		}
-		return nil
+		return err
 	}
 }
 
 // draw draws the pictures of all runs.
-func (p *plots) draw(curves []record.Curve) error {
+func (p *plots) draw(curves []record.Curve) (err error) {
 	for _, one := range p.list {
 		var c *chart.Chart
 		switch one.kind {
@@ -128,29 +139,27 @@ func (p *plots) draw(curves []record.Curve) error {
 		default:
 			continue
 		}
-		if err := writePlot(one.path, c); err != nil {
-			return err
-		}
+		err = errors.Join(err, one.write(c))
 	}
-	return nil
+	return err
 }
 
-// writePlot writes a picture to a file: as PNG where its name says so, else as SVG.
-func writePlot(path string, c *chart.Chart) error {
-	f, err := newDraft(path)
+// write writes picture c to the file: as PNG where its name says so, else as SVG.
+func (p plotFile) write(c *chart.Chart) error {
+	f, err := newDraft(p.path)
 	if err != nil {
 		return failuref("%w", err)
 	}
 	defer f.Drop()
 	write := c.WriteSVG
-	if strings.EqualFold(filepath.Ext(path), ".png") {
+	if strings.EqualFold(filepath.Ext(p.path), ".png") {
 		write = c.WritePNG
 	}
-	if err = write(f); errors.Is(err, chart.ErrEmpty) {
-		err = record.ErrNoCurve
-	}
-	if err != nil {
-		return failuref("draw %s: %w", path, err)
+	switch err = write(f); {
+	case errors.Is(err, chart.ErrEmpty):
+		return failuref("draw %s: %w: %s", p.path, err, whyEmpty[p.kind])
+	case err != nil:
+		return failuref("draw %s: %w", p.path, err)
 	}
 	return keep(f)
 }

@@ -54,3 +54,25 @@ func TestPlots(t *testing.T) {
 		}
 	}
 }
+
+// A picture that cannot be drawn takes no result away: the table comes first, and the error says why.
+func TestUndrawnPictures(t *testing.T) {
+	trace := writeFile(t, "zero.yaml", "jobs:\n- {name: a, submit: 0s, maps: {count: 2, time: 0s}}\n")
+	for kind, why := range map[string]string{
+		"tail":        "no job that has succeeded took any time",
+		"difference":  "no job has succeeded, in some time, under the first policy and under another",
+		"utilisation": "nothing ran for any time",
+	} {
+		path := filepath.Join(t.TempDir(), "{policy}.svg")
+		args := []string{"sim", "--trace", trace, "--cluster", failingCluster, "--policy", "fifo,fair", "--plot",
+			kind + "=" + path}
+		status, out, errs := sojourn(t, args...)
+		if status != statusFailed || !strings.Contains(out, "MAKESPAN") || !strings.Contains(out, "fair") ||
+			!strings.Contains(errs, "there is nothing to draw: "+why) {
+			t.Errorf("%s: exit status %d\n%s%s", kind, status, out, errs)
+		}
+		if list, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); err != nil || len(list) > 0 {
+			t.Errorf("%s: %v is left, %v", kind, list, err)
+		}
+	}
+}

@@ -171,19 +171,17 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	if f.repeats > 1 {
 		return errors.Join(f.printRepeats(a, repeatedRun{m, policies, runs, load}), failuresOf(m, runs, differ))
 	}
-	if err := f.plots.draw(curvesOf(runs)); err != nil {
-		return err
-	}
 	c := comparison{m, f.seed, runs, differ}
 	if f.json {
 		err = c.printJSON(a)
 	} else {
 		c.print(a)
 	}
-	if err != nil {
-		return err
+	undrawn := []error{err, f.plots.draw(curvesOf(runs))}
+	for _, r := range runs {
+		undrawn = append(undrawn, r.undrawn)
 	}
-	return failuresOf(m, runs, differ)
+	return errors.Join(errors.Join(undrawn...), failuresOf(m, runs, differ))
 }
 
 // settle returns the policies under which a mix is run. It checks all that can be checked before any work is done.
@@ -632,6 +630,7 @@ type policyRun struct {
 	rows        []record.JobRow
 	jobs        []mr.Result
 	counters    []mr.Counters // by job of the mix
+	undrawn     error         // of its own pictures
 	predictions []run.Prediction
 }
 
@@ -682,7 +681,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 	}
 	r.result, r.jobs, r.counters, r.predictions = out.Result, out.Jobs, out.Counters, out.Predictions
 	if err == nil {
-		err = errors.Join(rows.keep(), draw())
+		r.undrawn, err = draw(), rows.keep()
 	}
 	return r, err
 }

@@ -279,6 +279,7 @@ func wholeMiB(text string) (int64, error) {
 type simRun struct {
 	result      record.Result
 	curve       record.Curve // where pictures are asked for
+	undrawn     error        // of its own pictures
 	predictions []run.Prediction
 }
 
@@ -333,16 +334,17 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	}
 	doc := resultJSON{Seed: f.seed, Trace: name, Cluster: past.Cluster, Version: version(), Failed: failed}
 	var curves []record.Curve
+	var undrawn []error
 	for _, r := range runs {
 		doc.Results = append(doc.Results, r.result)
 		doc.Predictions = append(doc.Predictions, r.predictions...)
 		curves = append(curves, r.curve)
-	}
-	if err := f.plots.draw(curves); err != nil {
-		return err
+		undrawn = append(undrawn, r.undrawn)
 	}
 	doc.Check = f.past.check()
-	return errors.Join(f.report(a, doc), failuresUnder(failed, runs))
+	err = f.report(a, doc)
+	undrawn = append(undrawn, f.plots.draw(curves))
+	return errors.Join(err, errors.Join(undrawn...), failuresUnder(failed, runs))
 }
 
 // checkNumbers refuses flags that are out of range.
@@ -627,7 +629,8 @@ func (f *simFlags) under(ctx context.Context, a *app, t simTask) (r simRun, err 
 	r.result, r.predictions, r.curve.Name = out.Result, out.Predictions, out.Result.Policy
 	bar.of(int64(r.result.Jobs))
 	bar.set(int64(r.result.Jobs), fmt.Sprintf("%d of %s", r.result.Jobs, spelling.Count(r.result.Jobs, "job")))
-	return r, errors.Join(rows.keep(), draw())
+	r.undrawn = draw()
+	return r, rows.keep()
 }
 
 // total counts the jobs of a workload for a bar; 0 where none is drawn, or the workload can be read once only.

@@ -137,6 +137,9 @@ func printCheck(w io.Writer, c *run.Check) {
 	t.print(w)
 	fmt.Fprintf(w, "\n  times in seconds; the jobs that are off most; a job is off by %.1f %% on average\n",
 		100*c.JobError)
+	if c.Others > 0 {
+		fmt.Fprintf(w, "  not compared, as it did not succeed in both: %s\n", spelling.Count(c.Others, "job"))
+	}
 }
 
 // warn says when what was simulated is too far from what was measured.
@@ -147,8 +150,12 @@ func (f *simFlags) warn(a *app, c *run.Check) {
 		fmt.Fprintln(a.Err, "sojourn: warning: no job succeeded both in the record and in the simulation: "+
 			"nothing says whether the simulation is right")
 	default:
-		fmt.Fprintf(a.Err, "sojourn: warning: the simulation misses what was measured by %.1f %% in the mean and "+
-			"%.1f %% a job, beyond --trust %g: do not trust a comparison of policies by it\n",
-			100*c.Error, 100*c.JobError, f.trust)
+		text := fmt.Sprintf("the simulation misses what was measured by %.1f %% in the mean and %.1f %% a job",
+			100*c.Error, 100*c.JobError)
+		if c.Differ > 0 {
+			text += fmt.Sprintf(", and %s succeeded either there or here alone", spelling.Count(c.Differ, "job"))
+		}
+		fmt.Fprintf(a.Err, "sojourn: warning: %s, beyond --trust %g: do not trust a comparison of policies by it\n",
+			text, f.trust)
 	}
 }

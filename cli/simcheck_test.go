@@ -83,6 +83,19 @@ func TestSimFromRecordRepeats(t *testing.T) {
 	}
 }
 
+// A job that failed in the record and succeeds in the simulation is not compared. The table counts it, and a warning
+// says so.
+func TestSimFromRecordOutcomes(t *testing.T) {
+	rec := filepath.Join(t.TempDir(), "failed.rec")
+	must(t, "sim", "--trace", writeFile(t, "fail.yaml", failingMix), "--cluster", failingCluster, "--policy", "fifo",
+		"--failures", "0.35", "--record", rec)
+	status, out, errs := sojourn(t, "sim", "--from-record", rec)
+	if status != statusOK || !strings.Contains(out, "not compared, as it did not succeed in both: 1 job") ||
+		!strings.Contains(errs, "1 job succeeded either there or here alone") {
+		t.Errorf("exit status %d\n%s%s", status, out, errs)
+	}
+}
+
 // What was run on this machine is simulated on the cluster that it had, which has no network.
 func TestWhatIfOfRealRun(t *testing.T) {
 	dir := t.TempDir()

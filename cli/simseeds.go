@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
@@ -24,6 +25,10 @@ const (
 func (f *simFlags) checkSeeds() error {
 	if f.seeds < 1 || f.seeds > mostSeeds {
 		return usagef("--seeds %d: must be from 1 to %d", f.seeds, mostSeeds)
+	}
+	if f.seed+uint64(f.seeds-1) < f.seed {
+		return usagef("--seed %d: with --seeds %d it may be at most %d", f.seed, f.seeds,
+			math.MaxUint64-uint64(f.seeds-1))
 	}
 	if f.seeds == 1 {
 		return nil

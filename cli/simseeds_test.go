@@ -113,6 +113,18 @@ func TestSimSeedsCountsFailedJobs(t *testing.T) {
 	}
 }
 
+// Seeds do not run over the end of their range.
+func TestSimSeedsEnd(t *testing.T) {
+	args := []string{"sim", "--trace", writeFile(t, "fail.yaml", failingMix), "--policy", "fifo", "--seeds", "2", "--seed"}
+	if out := must(t, append(args, "18446744073709551614")...); !strings.Contains(out, "18446744073709551615") {
+		t.Errorf("the last two seeds:\n%s", out)
+	}
+	status, _, errs := sojourn(t, append(args, "18446744073709551615")...)
+	if status != statusUsage || !strings.Contains(errs, "it may be at most 18446744073709551614") {
+		t.Errorf("beyond: exit status %d, %s", status, errs)
+	}
+}
+
 // A record's own policy is compared with what was measured by the first of several seeds.
 func TestSimSeedsFromRecord(t *testing.T) {
 	out := must(t, "sim", "--from-record", stockMix, "--policy", "fifo", "--seeds", "3")

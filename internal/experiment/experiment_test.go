@@ -3,6 +3,7 @@ package experiment
 import (
 	"bytes"
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -119,6 +120,21 @@ func TestSimulate(t *testing.T) {
 	}
 	if svg := file(t, folder, "sojourn.svg"); !strings.Contains(svg, "mean sojourn time") {
 		t.Errorf("%.200s", svg)
+	}
+}
+
+// Parquet has seeds as they are, also those that no signed number holds.
+func TestLargeSeeds(t *testing.T) {
+	folder := t.TempDir()
+	if err := Write(folder, []Row{{Run: Run{Seed: math.MaxUint64}}}); err != nil {
+		t.Fatal(err)
+	}
+	whole := file(t, folder, "results.parquet")
+	rows, err := parquet.Read[struct {
+		Seed uint64 `parquet:"seed"`
+	}](strings.NewReader(whole), int64(len(whole)))
+	if err != nil || len(rows) != 1 || rows[0].Seed != math.MaxUint64 {
+		t.Errorf("%+v, %v", rows, err)
 	}
 }
 

@@ -135,7 +135,7 @@ func writeCSV(out io.Writer, rows []Row) error {
 
 // writeParquet writes the same table as Parquet: texts, whole numbers, and doubles that may be null.
 func writeParquet(out io.Writer, rows []Row) error {
-	group := parquet.Group{"load": parquet.Leaf(parquet.DoubleType), "seed": parquet.Leaf(parquet.Int64Type)}
+	group := parquet.Group{"load": parquet.Leaf(parquet.DoubleType), "seed": parquet.Uint(64)}
 	for _, name := range []string{"policy", "workload", "cluster", "error"} {
 		group[name] = parquet.String()
 	}
@@ -152,7 +152,7 @@ func writeParquet(out io.Writer, rows []Row) error {
 	for i := range rows {
 		r := &rows[i]
 		row := map[string]any{
-			"policy": r.Policy, "workload": r.Workload, "load": r.Load, "cluster": r.Cluster, "seed": int64(r.Seed),
+			"policy": r.Policy, "workload": r.Workload, "load": r.Load, "cluster": r.Cluster, "seed": r.Seed,
 			"jobs": int64(r.Result.Jobs), "failed": int64(r.Result.Failed), "tasks": r.Result.Tasks, "error": r.Error,
 		}
 		for name, v := range r.Parameters {

@@ -455,7 +455,7 @@ func (p *past) yield(yield func(*workload.Past, error) bool, all bool) bool {
 func (j *pastJob) finish() *workload.Past {
 	spec := *j.spec
 	spec.Submit, spec.Open, spec.Payload, spec.Stages = j.at, false, nil, make([]sched.StageSpec, len(j.stages))
-	out := &workload.Past{ID: j.id, Sojourn: j.took, Spec: &spec}
+	out := &workload.Past{ID: j.id, Sojourn: j.took, Ended: j.ended, Spec: &spec}
 	if len(j.probe.times) > 0 && !slices.Contains(j.probe.times, -1) {
 		out.ProbeTimes, out.ProbeCounts = j.probe.times, j.probe.counts
 	}

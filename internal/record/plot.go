@@ -1,7 +1,6 @@
 package record
 
 import (
-	"errors"
 	"math"
 	"slices"
 
@@ -23,9 +22,6 @@ func (c *Curve) Add(job sched.JobID, sojourn sched.Time) {
 
 // wideRange is the ratio of the longest to the shortest time from which on the axis of time is logarithmic.
 const wideRange = 100
-
-// ErrNoCurve says that there is nothing to draw.
-var ErrNoCurve = errors.New("there is nothing to draw: no job has succeeded")
 
 // A Scale says whether an axis of time is logarithmic.
 type Scale string

@@ -16,6 +16,7 @@ type Check struct {
 	Estimator string     `json:"estimator"`        // of the simulation
 	Jobs      int        `json:"jobs"`             // that succeeded in both
 	Others    int        `json:"others,omitempty"` // that did not succeed, or not in both: they are not compared
+	Differ    int        `json:"differ,omitempty"` // of Others: that ended in the record, and succeeded either there or here
 	Measured  float64    `json:"measured_mean_s"`
 	Simulated float64    `json:"simulated_mean_s"`
 	Error     float64    `json:"error"`          // of the mean
@@ -32,16 +33,26 @@ type JobCheck struct {
 	Error     float64     `json:"error"`
 }
 
-// Trusted reports whether neither the mean nor the jobs' mean error is beyond a limit, and something was compared.
+// Trusted reports whether something was compared, and neither the error of the mean, nor the jobs' mean error, nor the
+// part of the jobs whose outcome differs is beyond a limit.
 func (c *Check) Trusted(limit float64) bool {
-	return c.Jobs > 0 && math.Abs(c.Error) <= limit && c.JobError <= limit
+	return c.Jobs > 0 && math.Abs(c.Error) <= limit && c.JobError <= limit && c.Differing() <= limit
 }
 
-// A Measured is a job of a record with its sojourn time; -1: it did not succeed.
+// Differing returns which part of the jobs that succeeded in the record or in the simulation did so in one of them only.
+func (c *Check) Differing() float64 {
+	if c.Differ == 0 {
+		return 0
+	}
+	return float64(c.Differ) / float64(c.Jobs+c.Differ)
+}
+
+// A Measured is a job of a record.
 type Measured struct {
 	ID      sched.JobID
 	Name    string
-	Sojourn sched.Time
+	Sojourn sched.Time // -1: it did not succeed
+	Ended   bool       // the record has its end
 }
 
 // MeasuredJobs returns the jobs of a record in order of submission, probes left out. mend turns a record that ends
@@ -56,7 +67,7 @@ func MeasuredJobs(path string, mend func(error) error) (list []Measured, err err
 		if err != nil {
 			return list, mend(err)
 		}
-		list = append(list, Measured{past.ID, past.Spec.Name, past.Sojourn})
+		list = append(list, Measured{past.ID, past.Spec.Name, past.Sojourn, past.Ended})
 	}
 	return list, nil
 }
@@ -70,12 +81,16 @@ func Compare(measured []Measured, rows []record.JobRow) *Check {
 	})
 	c := &Check{}
 	for i, m := range measured {
-		if i >= len(rows) || m.Sojourn <= 0 || rows[i].Outcome != sched.OK {
+		then, now := m.Sojourn >= 0, i < len(rows) && rows[i].Outcome == sched.OK
+		if !then || !now {
 			c.Others++
+			if then != now && m.Ended {
+				c.Differ++
+			}
 			continue
 		}
 		j := JobCheck{ID: m.ID, Name: m.Name, Measured: m.Sojourn.Seconds(), Simulated: rows[i].Sojourn().Seconds()}
-		j.Error = j.Simulated/j.Measured - 1
+		j.Error = off(j.Simulated, j.Measured)
 		c.Jobs++
 		c.Measured += j.Measured
 		c.Simulated += j.Simulated
@@ -85,9 +100,20 @@ func Compare(measured []Measured, rows []record.JobRow) *Check {
 	if c.Jobs == 0 {
 		return c
 	}
-	c.Error = c.Simulated/c.Measured - 1
+	c.Error = off(c.Simulated, c.Measured)
 	n := float64(c.Jobs)
 	c.Measured, c.Simulated, c.JobError = c.Measured/n, c.Simulated/n, c.JobError/n
 	slices.SortStableFunc(c.Each, func(a, b JobCheck) int { return cmp.Compare(math.Abs(b.Error), math.Abs(a.Error)) })
 	return c
+}
+
+// off returns simulated ÷ measured − 1: 0 where both are 0, and 1 where only measured is 0, which has no ratio.
+func off(simulated, measured float64) float64 {
+	switch {
+	case measured > 0:
+		return simulated/measured - 1
+	case simulated > 0:
+		return 1
+	}
+	return 0
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sojourn-sched/sojourn/internal/record"
 	"github.com/sojourn-sched/sojourn/internal/sim"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // replayed simulates a record under its own policy on its own cluster, and compares.
@@ -50,6 +51,33 @@ func replayed(t *testing.T, path string) *Check {
 		t.Fatal(err)
 	}
 	return Compare(measured, rows)
+}
+
+// Jobs that succeeded in no time are compared. A job that succeeded in the record or in the simulation alone is not, and
+// then the comparison is not trusted.
+func TestCompareOutcomes(t *testing.T) {
+	measured := []Measured{{1, "none", 0, true}, {2, "long", 10e9, true}, {3, "failed", -1, true}, {4, "instant", 0, true}}
+	rows := []record.JobRow{{ID: 1}, {ID: 2, Finish: 10e9}, {ID: 3, Outcome: sched.Failed}, {ID: 4}}
+	if c := Compare(measured, rows); c.Jobs != 3 || c.Others != 1 || c.Differ != 0 || c.Error != 0 ||
+		c.JobError != 0 || !c.Trusted(0) {
+		t.Errorf("the same outcomes: %+v", c)
+	}
+	rows[3].Finish = 5e9
+	if c := Compare(measured, rows); c.Each[0].ID != 4 || c.Each[0].Error != 1 || c.Trusted(0.3) {
+		t.Errorf("5 s instead of none: %+v", c)
+	}
+	rows[3].Finish, rows[2].Outcome = 0, sched.OK
+	if c := Compare(measured, rows); c.Jobs != 3 || c.Differ != 1 || c.Trusted(0.2) || !c.Trusted(0.25) {
+		t.Errorf("a job that failed in the record alone: %+v", c)
+	}
+	measured[2].Ended = false
+	if c := Compare(measured, rows); c.Others != 1 || c.Differ != 0 || !c.Trusted(0) {
+		t.Errorf("a job that the record does not see end: %+v", c)
+	}
+	rows[2].Outcome, rows[1].Outcome = sched.Failed, sched.Failed
+	if c := Compare(measured, rows); c.Jobs != 2 || c.Differ != 1 || c.Error != 0 || c.Trusted(0.3) {
+		t.Errorf("a job that failed in the simulation alone: %+v", c)
+	}
 }
 
 // TestReplayStock simulates records of stock MapReduce and Spark under `sojourn rm`: the mean sojourn time must be

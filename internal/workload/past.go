@@ -11,6 +11,7 @@ type Past struct {
 	ID sched.JobID
 	// Sojourn is the time from its submission to its end; -1 where the record ends before, or the job did not succeed.
 	Sojourn sched.Time
+	Ended   bool // its end is in the record, with success or without
 	// Spec is the job's, with its arrival as Submit. Where the engine did not know the tasks of a stage, the stage has
 	// those that succeeded.
 	Spec  *sched.JobSpec

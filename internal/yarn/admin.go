@@ -141,7 +141,12 @@ func (o admin) administers() error {
 func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	patience := time.Duration(0)
 	if q.How == wire.DecommissionGraceful {
-		if patience = o.m.config.Expiry.Graceful; q.Timeout >= 0 {
+		switch {
+		case q.Timeout == wire.TimeoutUnsaid:
+			patience = o.m.config.Expiry.Graceful
+		case q.Timeout < 0:
+			patience = mostTime
+		default:
 			patience = time.Duration(q.Timeout) * time.Second
 		}
 	}

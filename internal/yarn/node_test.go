@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/rpc"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
@@ -252,7 +253,7 @@ func TestContainersAreSpread(t *testing.T) {
 	}
 }
 
-// exclude has an operator exclude hosts, gracefully; patience is in seconds, and -1 is the configured one.
+// exclude has an operator exclude hosts, gracefully; patience is in seconds, and negative: as long as it takes.
 func (f *few) exclude(patience int32, hosts ...string) {
 	f.do(func(m *manager) (answer, error) {
 		q := &wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: patience}
@@ -334,6 +335,38 @@ func TestLeavingNodeWaitsForApplications(t *testing.T) {
 		}
 		if n.state != wire.NodeDecommissioned {
 			t.Errorf("killed %v: the node is in state %d in the end", killed, n.state)
+		}
+	}
+}
+
+// A graceful decommission may take as long as the message says, and as long as configured only where it says nothing.
+// rmadmin says -1 where its user gives no time: as long as it takes.
+func TestPatience(t *testing.T) {
+	const configured = 30 * time.Minute
+	graceful := slices.Clip(proto.AppendInt32(nil, 1, int32(wire.DecommissionGraceful)))
+	for _, c := range []struct {
+		text []byte
+		want time.Duration
+	}{{graceful, configured}, {proto.AppendInt32(graceful, 2, -1), mostTime},
+		{proto.AppendInt32(graceful, 2, 90), 90 * time.Second}, {proto.AppendInt32(graceful, 2, 0), 0}} {
+		f := newFew(t)
+		n := f.runOn("a").node
+		var q wire.RefreshNodes
+		if err := q.Decode(c.text); err != nil {
+			t.Fatal(err)
+		}
+		f.do(func(m *manager) (answer, error) {
+			m.config.Expiry.Graceful = configured
+			return admin{m, "root"}.refreshNodes(Hosts{Excluded: []string{"a"}}, &q), nil
+		})
+		if c.want == 0 {
+			if n.state != wire.NodeDecommissioned {
+				t.Errorf("at once: the node is in state %d", n.state)
+			}
+			continue
+		}
+		if got := n.farewell.patience.at.Sub(f.now); got != c.want {
+			t.Errorf("%x: the node may take %v, want %v", c.text, got, c.want)
 		}
 	}
 }

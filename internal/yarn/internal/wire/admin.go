@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+import (
+	"math"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+)
 
 // ResourceManagerAdministrationProtocol: what operators say.
 //
@@ -24,12 +28,15 @@ const (
 // RefreshNodes asks the ResourceManager to read the lists of hosts again.
 type RefreshNodes struct {
 	How     Decommissioning
-	Timeout int32 // s, for a graceful end; -1: the default
+	Timeout int32 // s, for a graceful end; negative: as long as it takes; TimeoutUnsaid: the configured one
 }
+
+// TimeoutUnsaid is the RefreshNodes.Timeout of a message without one. rmadmin says -1 where its user says none.
+const TimeoutUnsaid = math.MinInt32
 
 func (m *RefreshNodes) Fields(f *proto.Fields) {
 	if f.Begins() {
-		m.How, m.Timeout = DecommissionNormal, -1
+		m.How, m.Timeout = DecommissionNormal, TimeoutUnsaid
 	}
 	f.Int32(1, (*int32)(&m.How))
 	f.Int32(2, &m.Timeout)

@@ -571,7 +571,13 @@ func TestQueueAccessLooksUpTwoUsers(t *testing.T) {
 		capacityXML(houseCapacity)))
 	var asked []string
 	ask := h.m.groups.ask
-	h.m.groups.ask = func(user string) ([]string, error) { asked = append(asked, user); return ask(user) }
+	h.m.groups.ask = func(user string) ([]string, error) {
+		if n := len(h.f.making); n > 0 {
+			t.Errorf("the groups of %s are asked for while %d replies are made, which wait for that", user, n)
+		}
+		asked = append(asked, user)
+		return ask(user)
+	}
 	handler := restHandler(h.f, nil)
 	for _, c := range []struct {
 		path   string

@@ -80,11 +80,10 @@ var restPages = map[string]func(rest) (body, error){
 
 // restLists are the pages of /ws/v1/cluster that take more than one turn.
 var restLists = map[string]func(*front, *http.Request) (body, error){
-	"/apps":                  appsOf,
-	"/apps/{app}":            appOf,
-	"/nodes":                 nodesOf,
-	"/apps/{app}/expected":   expectedOf,
-	"/queues/{queue}/access": accessToQueue,
+	"/apps":                appsOf,
+	"/apps/{app}":          appOf,
+	"/nodes":               nodesOf,
+	"/apps/{app}/expected": expectedOf,
 	"/apps/{app}/appattempts/{attempt}/containers": containersOf,
 }
 
@@ -102,6 +101,7 @@ func restHandler(f *front, own []net.Addr) http.Handler {
 			f.answerREST(w, r, func() (body, error) { return list(f, r) })
 		})
 	}
+	mux.HandleFunc("GET "+cluster+"/queues/{queue}/access", f.serveAccess)
 	changeREST(mux, f, cluster)
 	servePages(mux, f)
 	mux.HandleFunc("GET /cluster/app/{app}", func(w http.ResponseWriter, r *http.Request) { appPage(f, w, r) })

@@ -10,19 +10,18 @@ type accessInfo struct {
 	Diagnostics string `json:"diagnostics" xml:"diagnostics"`
 }
 
-// accessToQueue says to administrators of a queue whether a user may submit to it, or administer it. It is called
-// outside of turns. The lists of queues apply even without yarn.acl.enable, as in Hadoop, so accessToQueue looks up the
-// groups of the caller and of the user in any case.
-func accessToQueue(f *front, r *http.Request) (b body, err error) {
+// serveAccess says to administrators of a queue whether a user may submit to it, or administer it. The lists of queues
+// apply even without yarn.acl.enable, as in Hadoop, so it learns the groups of the caller and of the user in any case.
+// It does so before a reply is made: the operating system may be slow, and no other reply must wait for it.
+func (f *front) serveAccess(w http.ResponseWriter, r *http.Request) {
 	f.groups.lookUp(visitor(r))
-	if b, err = f.inTurn(r, rest.access); err != nil {
-		return b, err // so that only administrators make the operating system look up the groups of others
+	if _, err := f.inTurn(r, rest.access); err == nil { // only administrators make it look up the groups of others
+		f.groups.lookUp(r.URL.Query().Get("user"))
 	}
-	f.groups.lookUp(r.URL.Query().Get("user"))
-	return f.inTurn(r, rest.access)
+	f.answerREST(w, r, func() (body, error) { return f.inTurn(r, rest.access) })
 }
 
-// access is accessToQueue with the groups that are known.
+// access is what serveAccess says, by the groups that are known.
 func (q rest) access() (body, error) {
 	queue, form := q.r.PathValue("queue"), q.r.URL.Query()
 	path, there := q.m.queues.listsOf(queue)

@@ -115,7 +115,8 @@ func TestSimSeedsCountsFailedJobs(t *testing.T) {
 
 // Seeds do not run over the end of their range.
 func TestSimSeedsEnd(t *testing.T) {
-	args := []string{"sim", "--trace", writeFile(t, "fail.yaml", failingMix), "--policy", "fifo", "--seeds", "2", "--seed"}
+	trace := writeFile(t, "fail.yaml", failingMix)
+	args := []string{"sim", "--trace", trace, "--policy", "fifo", "--seeds", "2", "--seed"}
 	if out := must(t, append(args, "18446744073709551614")...); !strings.Contains(out, "18446744073709551615") {
 		t.Errorf("the last two seeds:\n%s", out)
 	}

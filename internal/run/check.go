@@ -16,7 +16,7 @@ type Check struct {
 	Estimator string     `json:"estimator"`        // of the simulation
 	Jobs      int        `json:"jobs"`             // that succeeded in both
 	Others    int        `json:"others,omitempty"` // that did not succeed, or not in both: they are not compared
-	Differ    int        `json:"differ,omitempty"` // of Others: that ended in the record, and succeeded either there or here
+	Differ    int        `json:"differ,omitempty"` // of Others: that ended in the record, and succeeded in one of both
 	Measured  float64    `json:"measured_mean_s"`
 	Simulated float64    `json:"simulated_mean_s"`
 	Error     float64    `json:"error"`          // of the mean
@@ -39,7 +39,7 @@ func (c *Check) Trusted(limit float64) bool {
 	return c.Jobs > 0 && math.Abs(c.Error) <= limit && c.JobError <= limit && c.Differing() <= limit
 }
 
-// Differing returns which part of the jobs that succeeded in the record or in the simulation did so in one of them only.
+// Differing returns which part of the jobs that ended in the record, and succeeded in one of both, did so in one only.
 func (c *Check) Differing() float64 {
 	if c.Differ == 0 {
 		return 0

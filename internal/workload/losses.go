@@ -15,8 +15,8 @@ import (
 //
 // YAML holds all fields that a trace can give. The others hold of JobSpec, StageSpec and StageTruth:
 //
-//   - SWIM: Name, Submit, and of all stages together Input, Shuffle and Output. Tasks, Base, Rate, Block and PerTask are
-//     held where they are what its reader makes of these bytes by default.
+//   - SWIM: Name, Submit, and of all stages together Input, Shuffle and Output. Tasks, Base, Rate, Block and PerTask
+//     are held where they are what its reader makes of these bytes by default.
 //   - SLS: Name, User, Queue, Type, Submit, and of each stage Kind, Tasks, the memory and vcores of PerTask, and the
 //     times of tasks, which List, Base, Rate and Sigma make, in whole milliseconds.
 type Losses struct {
@@ -120,8 +120,8 @@ func (l *Losses) count(job *sched.JobSpec) {
 	}
 }
 
-// swimLosses notes in has what of the stages of a job, whose Payload t is, differs from what the reader of SWIM makes of
-// the job's bytes by default.
+// swimLosses notes in has what of the stages of a job, whose Payload is t, differs from what the reader of SWIM makes
+// of the job's bytes by default.
 func swimLosses(has *[numLosses]bool, job *sched.JobSpec, t *Truth) {
 	in, shuffle, out := t.Bytes()
 	o := Defaults()
@@ -146,8 +146,8 @@ func swimLosses(has *[numLosses]bool, job *sched.JobSpec, t *Truth) {
 	}
 }
 
-// needsContainer reports whether a task holds what readers give it by default on a cluster without slots, which may have
-// memory alone.
+// needsContainer reports whether a task holds what readers give it by default on a cluster without slots. The cluster
+// may have memory alone.
 func needsContainer(needs sched.Resources) bool {
 	for k, n := range needs {
 		if n != 0 && n != container[k] {

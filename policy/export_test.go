@@ -33,3 +33,26 @@ func FlexWork(p sched.Policy, v *sched.View, st *sched.Stage) (work float64, mos
 	c := p.(*flex).Demand.job(v, laneOf(v, kindOf(st)), st)
 	return c.Work, c.Max
 }
+
+// AskingAfter makes a policy that takes tasks back ask after so many looks in vain whether all looks are.
+func AskingAfter(p sched.Policy, looks int) sched.Policy {
+	at := p
+	if w, ok := p.(*late); ok {
+		at = w.Inner
+	}
+	switch at := at.(type) {
+	case *srpt:
+		at.Taking.helpers.after = looks
+	case *hfsp:
+		at.Taking.helpers.after = looks
+	case *fsp:
+		at.Taking.helpers.after = looks
+	case *gittins:
+		at.Taking.helpers.after = looks
+	case *las:
+		at.Taking.helpers.after = looks
+	default:
+		panic("a policy that takes nothing back")
+	}
+	return p
+}

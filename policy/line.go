@@ -42,6 +42,13 @@ func (l *line) init(group func(*sched.Stage) int, parts int, key func(v *sched.V
 	}
 }
 
+// forget makes the next sync compute the keys of all stages.
+func (l *line) forget() {
+	for i := range l.parts {
+		l.parts[i] = sched.Index{Group: l.parts[i].Group, Key: l.parts[i].Key}
+	}
+}
+
 // sync calls Index.Sync on all parts.
 func (l *line) sync(p *sched.Plan) {
 	l.view = p.View

@@ -64,9 +64,10 @@ var lookingBack = Param{Name: "check", Kind: Duration, Default: "3s", Min: 0.001
 // A taker takes attempts from the last stages in an order for the sake of the first, keeps the freed room for these,
 // and resumes suspended attempts when their turn has come.
 //
-// A decision costs O(log n) for each attempt taken. Suspended attempts that wait behind less urgent ones on their node
-// are looked at when the node reports. Where nodes do not report, they are looked at once in each interval of the
-// parameter check.
+// A decision costs O(log n) for each stage that it looks at: for an attempt taken these are the stages that come after
+// the attempt's. Where none helps, it looks at mostTries at most (helpers), beside those of spared queues. Suspended
+// attempts that wait behind less urgent ones on their node are looked at when the node reports. Where nodes do not
+// report, they are looked at once in each interval of the parameter check.
 type taker struct {
 	// Promises are what is leaving, and for which stage. Records know them as Claims.
 	Promises []promise        `json:"Claims"`
@@ -84,8 +85,9 @@ type taker struct {
 	runs    sched.Per[runners] // by stage: its attempts that may run
 	promiseCount
 	maxima
-	parked []*sched.Attempt // scratch
-	coming sched.Resources  // how much more masters will hold when all promises have been used
+	helpers helpers
+	parked  []*sched.Attempt // scratch
+	coming  sched.Resources  // how much more masters will hold when all promises have been used
 }
 
 // A promise is an attempt that leaves a node for the sake of a stage, which gets the room.
@@ -144,6 +146,7 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	}
 	t.victims.init(kindGroup, in.parts, running)
 	t.victims.whole = func(v *sched.View, st *sched.Stage) sched.Key { return backwards(rank(v, st, 0), st) }
+	t.helpers.init(in.parts, &t.victims, running)
 	t.byQueue.init(t.byQueue.group, in.parts, running)
 	t.byQueue.whole = t.victims.whole
 	if t.mode == kill {
@@ -193,6 +196,7 @@ func leaving(p *sched.Plan, c promise) bool {
 // drop takes promise c out of the counts.
 func (t *taker) drop(p *sched.Plan, c promise) {
 	t.add(c, -1)
+	t.helpers.dropped = append(t.helpers.dropped, c.Node)
 	if st := p.Stage(c.Stage); st != nil {
 		*t.Promised.Of(st) -= 1
 		p.TouchJob(st.Job)
@@ -293,6 +297,7 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 	}
 	reporting := reporting(p)
 	t.foresee(p)
+	t.helpers.begin(p)
 	// What is kept for one stage may have been the room that another passed over: then that one lacks room as well.
 	for n := -1; n < len(t.Promises); {
 		n, t.passed = len(t.Promises), 0
@@ -309,6 +314,7 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 			t.takeBack(p, order, reporting)
 		}
 	}
+	t.helpers.follow(p, t)
 }
 
 // reporting reports whether tasks can be launched only on nodes that have just reported: all open nodes are among
@@ -439,9 +445,12 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		return t.takeWithin(p, order, st, reporting)
 	}
 	var a *sched.Attempt
-	if reporting {
+	switch {
+	case reporting:
 		a = t.lastReported(p, st, kind)
-	} else {
+	case t.helpers.helpless(p, t, st):
+		return false
+	default:
 		a = t.victim(p, st, last)
 	}
 	switch {
@@ -521,13 +530,20 @@ func (t *taker) victim(p *sched.Plan, st, of *sched.Stage) *sched.Attempt {
 }
 
 // makesRoom reports whether need, the resources of a task of st, fit on the node of attempt a once a has left. What
-// other promises on that node are for must fit there as well.
+// other promises on that node are for must fit there as well. The node must be open, and neither reserved for another
+// stage nor barred for st.
 func (t *taker) makesRoom(p *sched.Plan, st *sched.Stage, a *sched.Attempt, need sched.Resources) bool {
 	n := p.Node(a.Node)
 	if !n.Open || n.Reserved != (sched.StageID{}) && n.Reserved != st.ID ||
 		slices.Contains(t.Barred, bar{st.ID, n.ID}) {
 		return false
 	}
+	return t.fits(p, a, need)
+}
+
+// fits reports whether need fits on the node of attempt a once a has left, and as much for each promise there.
+func (t *taker) fits(p *sched.Plan, a *sched.Attempt, need sched.Resources) bool {
+	n := p.Node(a.Node)
 	return need.Times(int64(1 + t.nodes[n.ID].promises)).FitsIn(n.Free().Add(n.Leaving).Add(t.freed(p, a)))
 }
 

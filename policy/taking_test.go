@@ -160,26 +160,31 @@ type rankedByPrior struct {
 
 func (r *rankedByPrior) Decide(p *sched.Plan) { r.Fill(p, &r.DelayPlacer) }
 
+// parsed returns r as a policy that takes tasks back as the mode says.
+func (r *rankedByPrior) parsed(t *testing.T, mode string) sched.Policy {
+	own := Registry{"own": {Card: Card{Params: PlacingParams(PreemptParams()...)}, New: func(a Args) sched.Policy {
+		r.DelayPlacer = NewDelayPlacer(a)
+		r.Init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
+			r.ranked++
+			return sched.Key{Value: float64(st.Spec.Prior)}
+		})
+		return r
+	}}}
+	p, _, err := own.Parse("own:preempt=" + mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
 // Tasks that a maximum holds back cost no look at what runs in other queues. Queue q has the two slots that it may
 // hold. 60 tasks wait there, of different users, and each needs less memory than the task before it. Tasks of queue r
 // have the other slots, and come last.
 func TestMaximumCostsNoLookAtOtherQueues(t *testing.T) {
 	counted := func(mode string, others int32) int {
 		r := &rankedByPrior{}
-		own := Registry{"own": {Card: Card{Params: PlacingParams(PreemptParams()...)}, New: func(a Args) sched.Policy {
-			r.DelayPlacer = NewDelayPlacer(a)
-			r.Init(a, func(_ *sched.View, st *sched.Stage, _ int32) sched.Key {
-				r.ranked++
-				return sched.Key{Value: float64(st.Spec.Prior)}
-			})
-			return r
-		}}}
-		p, _, err := own.Parse("own:preempt=" + mode)
-		if err != nil {
-			t.Fatal(err)
-		}
 		c := sched.New(sched.Config{
-			Policy: p,
+			Policy: r.parsed(t, mode),
 			Can:    sched.CanSuspend | sched.CanKill,
 			Queues: []*sched.QueueSpec{
 				{Name: "q", Max: sched.Share{Amount: sched.Resources{sched.MapSlots: 2}}}, {Name: "r"},

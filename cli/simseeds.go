@@ -60,6 +60,7 @@ type seededResult struct {
 	Difference  *theory.Paired `json:"difference_s,omitempty"`
 	Significant bool           `json:"significant"`            // the difference, all comparisons together, at 0.05
 	Means       []float64      `json:"sojourn_mean_s_by_seed"` // in order of the seeds
+	base        float64        // s: the first policy's mean sojourn over the runs of Difference
 	// Jobs of all runs together that did not succeed. Sojourn times are those of the other jobs.
 	Failed     int `json:"failed,omitempty"`
 	Killed     int `json:"killed,omitempty"`
@@ -143,14 +144,18 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	return nil
 }
 
-// seededResults gathers the figures of runs, which are by seed, or by repeat, and then by policy.
+// seededResults gathers the figures of runs, which are by seed, or by repeat, and then by policy. A policy is compared
+// with the first by the runs in which jobs succeeded under both.
 func seededResults(policies []string, runs []record.Result) (list []seededResult) {
 	for p, name := range policies {
 		r := seededResult{Policy: name}
-		var high, spans []float64
+		var high, spans, own, first []float64
 		for i := p; i < len(runs); i += len(policies) {
 			if s := runs[i].Sojourn; s != nil {
 				r.Means, high = append(r.Means, s.Mean), append(high, s.P95)
+				if f := runs[i-p].Sojourn; f != nil {
+					own, first = append(own, s.Mean), append(first, f.Mean)
+				}
 			}
 			spans = append(spans, runs[i].Makespan)
 			r.Failed, r.Killed = r.Failed+runs[i].Failed, r.Killed+runs[i].Killed
@@ -158,8 +163,9 @@ func seededResults(policies []string, runs []record.Result) (list []seededResult
 		}
 		r.Sojourn = theory.ConfidenceOf(r.Means, confidence)
 		r.P95, r.Makespan = theory.ConfidenceOf(high, confidence), theory.ConfidenceOf(spans, confidence)
-		if p > 0 && len(r.Means) == len(list[0].Means) {
-			d := theory.Compared(r.Means, list[0].Means, confidence)
+		if p > 0 && len(own) > 0 {
+			d := theory.Compared(own, first, confidence)
+			r.base = theory.ConfidenceOf(first, confidence).Mean
 			// Bonferroni: the chance that any of the comparisons is wrong is at most 0.05.
 			r.Difference, r.Significant = &d, d.P*float64(len(policies)-1) < 1-confidence
 		}
@@ -183,7 +189,7 @@ func printSeeded(w io.Writer, results []seededResult, of string) {
 			if r.Significant {
 				yes = "yes"
 			}
-			cells = append(cells, text(r.Difference.Confidence), change(r.Sojourn.Mean, results[0].Sojourn.Mean), yes)
+			cells = append(cells, text(r.Difference.Confidence), change(r.base+r.Difference.Mean, r.base), yes)
 		}
 		t.row(cells...)
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/record"
 )
 
 // Runs with many seeds print the same bytes on one processor and on several; the first seed's figures are those of the
@@ -110,6 +112,26 @@ func TestSimSeedsCountsFailedJobs(t *testing.T) {
 		if r.Failed != 3 || r.Killed != 0 || r.Unfinished != 0 {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// Policies are compared by the seeds under which jobs succeeded with both, also if each lacks another seed.
+func TestSeedsArePaired(t *testing.T) {
+	of := func(mean float64) record.Result {
+		if mean == 0 {
+			return record.Result{}
+		}
+		return record.Result{Sojourn: &record.Distribution{Mean: mean}}
+	}
+	list := seededResults([]string{"a", "b"},
+		[]record.Result{of(0), of(90), of(10), of(12), of(20), of(0), of(30), of(33)})
+	d := list[1].Difference
+	if d == nil || d.Mean != 2.5 || list[1].base != 20 || len(list[0].Means) != 3 || len(list[1].Means) != 3 {
+		t.Errorf("difference %+v of %v, want 2.5, the mean of 2 and 3, of 20", d, list[1].base)
+	}
+	none := seededResults([]string{"a", "b"}, []record.Result{of(0), of(1), of(1), of(0)})
+	if d := none[1].Difference; d != nil {
+		t.Errorf("without a common seed: %+v", d)
 	}
 }
 

@@ -172,3 +172,17 @@ func TestCloseFails(t *testing.T) {
 		})
 	}
 }
+
+// A program that panics when the task puts another in its place while it is stopped ends its attempt, on whatever
+// goroutine the task does so.
+func TestReplacedProgramPanics(t *testing.T) {
+	a := NewAttempt(t.Context(), 0, 0)
+	task := &Task{attempt: a}
+	a.Suspend()
+	task.Suspends(&panicker{method: "Resume"})
+	task.Suspends(nil)
+	var panicked *PanicError
+	if err := context.Cause(a.ctx); !errors.As(err, &panicked) || panicked.Value != defect {
+		t.Errorf("the attempt ends with %v, want the panic", err)
+	}
+}

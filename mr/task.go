@@ -144,7 +144,7 @@ func (t *Task) Suspends(child Suspendable) (before Suspendable) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if before = a.child; a.throttle.down { // settle stops what takes its place
-		before.Resume()
+		a.guard(before.Resume)
 	}
 	a.child, a.throttle.down = child, false
 	a.throttle.outside.Store(child != nil)

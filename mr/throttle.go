@@ -93,23 +93,24 @@ func (a *Attempt) rethrottle() {
 	}
 }
 
-// settle stops the attempt's program if the attempt is suspended or turns wants it stopped, and else continues it. If
-// the program's Suspend or Resume panics, the attempt ends with that. The caller holds the mutex.
+// settle stops the attempt's program if the attempt is suspended or turns wants it stopped, and else continues it. The
+// caller holds the mutex.
 func (a *Attempt) settle() {
 	want := a.held.Load() || a.throttle.paused
 	if a.child == nil || a.throttle.down == want {
 		return
 	}
 	a.throttle.down = want
-	err := guarded(func() error {
-		if want {
-			a.child.Suspend()
-		} else {
-			a.child.Resume()
-		}
-		return nil
-	})
-	if err != nil {
+	if want {
+		a.guard(a.child.Suspend)
+	} else {
+		a.guard(a.child.Resume)
+	}
+}
+
+// guard calls a method of the attempt's program. If it panics, the attempt ends with that.
+func (a *Attempt) guard(method func()) {
+	if err := guarded(func() error { method(); return nil }); err != nil {
 		a.end(err)
 	}
 }

@@ -46,7 +46,7 @@ type stageLife struct {
 	most   int32   // how often a task may fail before the job fails; 0: as often as it does
 	// failures has by task how many attempts have failed that the core takes account of. nil: none.
 	failures map[int]int32
-	// again has the tasks that are not done any more, because their output was lost. nil: none.
+	// again has the tasks that are not done because their output was lost. nil: none.
 	again map[int]bool
 	// spare says that tasks which were to run again count as done, because no reduce needs their output, although the
 	// core knows them as not done.
@@ -179,6 +179,10 @@ func (j *jobLife) allDone() bool {
 // read the output of a map before the engine hears that the map has ended (outputGone).
 func (j *jobLife) undo(stage, task int) bool {
 	s := j.stages[stage]
+	if s.again == nil {
+		s.again = map[int]bool{}
+	}
+	s.again[task] = true
 	if !s.done[task] {
 		if s.gone == nil {
 			s.gone = map[int]int{}
@@ -188,10 +192,6 @@ func (j *jobLife) undo(stage, task int) bool {
 	}
 	s.done[task] = false
 	s.left++
-	if s.again == nil {
-		s.again = map[int]bool{}
-	}
-	s.again[task] = true
 	return true
 }
 

@@ -265,6 +265,22 @@ func TestSpareMap(t *testing.T) {
 	}
 }
 
+// TestSpareMapUnheard: the output of a map is found lost before the engine hears that the map has ended. The round is
+// over with its last reduce all the same.
+func TestSpareMapUnheard(t *testing.T) {
+	j := &jobLife{}
+	for _, st := range mapReduce(1, time.Second, 1, time.Second) {
+		j.addStage(&st)
+	}
+	if j.undo(0, 0) {
+		t.Error("a map that is not done is undone")
+	}
+	if !j.taskDone(&Launch{Stage: 1}) || !j.hasSpare() {
+		t.Errorf("the last reduce has ended: %d maps are left, spare %v; want none, spare", j.stages[0].left,
+			j.hasSpare())
+	}
+}
+
 // twiceAgain does as twice for an attempt of a map that runs again while a reduce runs.
 type twiceAgain struct{ twice }
 

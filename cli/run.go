@@ -177,11 +177,11 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	} else {
 		c.print(a)
 	}
-	undrawn := []error{err, f.plots.draw(curvesOf(runs))}
+	err = errors.Join(err, f.plots.draw(curvesOf(runs)))
 	for _, r := range runs {
-		undrawn = append(undrawn, r.undrawn)
+		err = errors.Join(err, r.undrawn)
 	}
-	return errors.Join(errors.Join(undrawn...), failuresOf(m, runs, differ))
+	return errors.Join(err, failuresOf(m, runs, differ))
 }
 
 // settle returns the policies under which a mix is run. It checks all that can be checked before any work is done.

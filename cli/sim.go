@@ -334,17 +334,15 @@ func (f *simFlags) run(ctx context.Context, a *app) error {
 	}
 	doc := resultJSON{Seed: f.seed, Trace: name, Cluster: past.Cluster, Version: version(), Failed: failed}
 	var curves []record.Curve
-	var undrawn []error
+	var undrawn error
 	for _, r := range runs {
 		doc.Results = append(doc.Results, r.result)
 		doc.Predictions = append(doc.Predictions, r.predictions...)
 		curves = append(curves, r.curve)
-		undrawn = append(undrawn, r.undrawn)
+		undrawn = errors.Join(undrawn, r.undrawn)
 	}
 	doc.Check = f.past.check()
-	err = f.report(a, doc)
-	undrawn = append(undrawn, f.plots.draw(curves))
-	return errors.Join(err, errors.Join(undrawn...), failuresUnder(failed, runs))
+	return errors.Join(f.report(a, doc), undrawn, f.plots.draw(curves), failuresUnder(failed, runs))
 }
 
 // checkNumbers refuses flags that are out of range.

@@ -138,7 +138,7 @@ func printCheck(w io.Writer, c *run.Check) {
 	fmt.Fprintf(w, "\n  times in seconds; the jobs that are off most; a job is off by %.1f %% on average\n",
 		100*c.JobError)
 	if c.Others > 0 {
-		fmt.Fprintf(w, "  not compared, as it did not succeed in both: %s\n", spelling.Count(c.Others, "job"))
+		fmt.Fprintf(w, "  left out: %s that did not succeed in both\n", spelling.Count(c.Others, "job"))
 	}
 }
 

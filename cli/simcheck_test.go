@@ -90,7 +90,7 @@ func TestSimFromRecordOutcomes(t *testing.T) {
 	must(t, "sim", "--trace", writeFile(t, "fail.yaml", failingMix), "--cluster", failingCluster, "--policy", "fifo",
 		"--failures", "0.35", "--record", rec)
 	status, out, errs := sojourn(t, "sim", "--from-record", rec)
-	if status != statusOK || !strings.Contains(out, "not compared, as it did not succeed in both: 1 job") ||
+	if status != statusOK || !strings.Contains(out, "left out: 1 job that did not succeed in both") ||
 		!strings.Contains(errs, "1 job succeeded either there or here alone") {
 		t.Errorf("exit status %d\n%s%s", status, out, errs)
 	}

@@ -32,8 +32,8 @@ func (l *leaves) Pop() any {
 	return last
 }
 
-// A timeline lays the rest of all jobs out once. It costs the tasks times their logarithm, and for each end of a task a
-// look at each kind of need.
+// A timeline lays the rest of all jobs out once. It costs the tasks times their logarithm, and for each end of a task
+// and each work that starts tasks then a look at each kind of need.
 type timeline struct {
 	*Look
 	r      *rand.Rand
@@ -42,7 +42,6 @@ type timeline struct {
 	queue  leaves
 	turns  int
 	states []progress // by place of the work
-	ready  []int      // places of works that have tasks to start and may start them, rising
 	needs  []need
 	jobs   map[sched.JobID]*life
 }
@@ -56,10 +55,10 @@ type progress struct {
 	need       int   // its place among the needs
 }
 
-// A need is what tasks of some ready works hold.
+// A need is what tasks of some works hold.
 type need struct {
 	of    sched.Resources
-	ready int // works
+	ready []int // places of works that have tasks to start and may start them, rising
 }
 
 // A life is when a job starts and ends, and how many of its tasks are left.
@@ -149,15 +148,16 @@ func (t *timeline) admit(place int) {
 		}
 	}
 	s.begun = true
-	at, _ := slices.BinarySearch(t.ready, place)
-	t.ready = slices.Insert(t.ready, at, place)
-	t.needs[s.need].ready++
+	n := &t.needs[s.need]
+	at, _ := slices.BinarySearch(n.ready, place)
+	n.ready = slices.Insert(n.ready, at, place)
 }
 
-// start starts tasks of ready works in order, as long as one fits.
+// start starts tasks of ready works in order, as long as one fits. It costs a look at each need for each work that it
+// starts tasks of: nothing that runs ends meanwhile, so a work that does not fit is not asked again.
 func (t *timeline) start() {
-	for i := 0; i < len(t.ready) && t.any(); {
-		w, s := t.works[t.ready[i]], &t.states[t.ready[i]]
+	for n := t.first(); n != nil; n = t.first() {
+		w, s := t.works[n.ready[0]], &t.states[n.ready[0]]
 		for s.left > 0 && w.needs.FitsIn(t.free) {
 			s.left--
 			t.free = t.free.Sub(w.needs)
@@ -166,21 +166,19 @@ func (t *timeline) start() {
 				j.start = t.now
 			}
 		}
-		if s.left > 0 {
-			i++
-			continue
+		if s.left == 0 {
+			n.ready = n.ready[1:]
 		}
-		t.ready = slices.Delete(t.ready, i, i+1)
-		t.needs[s.need].ready--
 	}
 }
 
-// any reports whether a task of any ready work fits.
-func (t *timeline) any() bool {
-	for _, n := range t.needs {
-		if n.ready > 0 && n.of.FitsIn(t.free) {
-			return true
+// first returns the need of the first ready work that fits; nil: none fits.
+func (t *timeline) first() (first *need) {
+	for i := range t.needs {
+		n := &t.needs[i]
+		if len(n.ready) > 0 && (first == nil || n.ready[0] < first.ready[0]) && n.of.FitsIn(t.free) {
+			first = n
 		}
 	}
-	return false
+	return first
 }

@@ -282,10 +282,13 @@ func (t *Table) add(p *probe, key, value []byte) bool {
 	return true
 }
 
-// drop takes out the key that was put in last; none has been put behind it yet.
+// drop takes out the key that was put in last; none has been put behind it yet. An empty table keeps its slots only: an
+// arena with a chunk would not take the next key while others use up the pool.
 func (t *Table) drop(s *slot) {
 	*s = slot{}
-	t.keys--
+	if t.keys--; t.keys == 0 {
+		t.long.Reset()
+	}
 }
 
 // AddInts adds the little-endian int64 of value to those of acc, element by element.

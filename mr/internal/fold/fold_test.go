@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"bytes"
 	"encoding/binary"
 	"maps"
 	"math/rand/v2"
@@ -109,6 +110,31 @@ func TestTable(t *testing.T) {
 			t.Fatalf("%d bytes are still booked", account.Used())
 		}
 	})
+}
+
+// A table that has refused its first pair holds nothing of it, and takes it once its account may hold more, even if
+// others have used up the pool meanwhile.
+func TestRefusedPairLeavesNothing(t *testing.T) {
+	pool, err := mem.New(8 * mem.Chunk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	account := pool.Account(2 * mem.Chunk) // of the slots and the key; the value has no room
+	defer account.Close()
+	table := New(account, 24, nil)
+	key, value := bytes.Repeat([]byte{'x'}, mem.Chunk-8), make([]byte, 24)
+	if table.Add(key, value) || table.Len() != 0 || account.Used() != mem.Chunk {
+		t.Fatalf("%d keys and %d bytes are held, want none and the slots", table.Len(), account.Used())
+	}
+	others := pool.Account(pool.Size())
+	defer others.Close()
+	for others.Alloc(mem.Chunk) != nil {
+	}
+	account.SetLimit(8 * mem.Chunk)
+	if !table.Add(key, value) {
+		t.Fatal("refused again")
+	}
 }
 
 // TestInto folds with a function: the greatest value wins.

@@ -116,6 +116,35 @@ func TestMethodPanics(t *testing.T) {
 	}
 }
 
+// unfit is work whose probe has one stage.
+type unfit struct {
+	sleeper
+	probe sleeper
+}
+
+func (s *unfit) Probe(func(int) int) (Work, []sched.StageSpec, error) {
+	return &s.probe, s.probe.stages, nil
+}
+
+// TestProbeThatCannotRun: a job does without a probe whose task no node can hold. The probe is closed.
+func TestProbeThatCannotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &unfit{sleeper: sleeper{stages: mapReduce(1, time.Second, 0, 0)[:1]},
+			probe: sleeper{stages: mapReduce(1, time.Second, 0, 0)[:1]}}
+		w.probe.stages[0].PerTask[sched.MapSlots] = 3
+		config := Config{Core: sched.Config{Policy: &pausing{}}, Settle: synctest.Wait,
+			Nodes: []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 2}}}}
+		results, err := Serve(t.Context(), config, []Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || len(results) != 1 || results[0].Outcome != sched.OK {
+			t.Fatalf("results %+v, error %v; want that the job is done", results, err)
+		}
+		const want = "a map task asks for 3 map-slots, more than any node has"
+		if why := results[0].NotProbed; why == nil || why.Error() != want || w.probe.closed.Load() != 1 {
+			t.Errorf("not probed: %v, closed %d times; want %q, once", why, w.probe.closed.Load(), want)
+		}
+	})
+}
+
 // TestInterruptedClosePanics: a job that is closed while its first stages are still being planned may panic.
 func TestInterruptedClosePanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

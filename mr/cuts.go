@@ -56,6 +56,7 @@ func (r *Run) ranged() bool { return r.Job.TotalOrder && r.Parts > 1 && r.Job.Re
 // sample runs Map on the first batch of a split, and returns some of the keys that Map emits, evenly spread.
 func (r *Run) sample(ctx context.Context, s input.Split, taken sampler) (keys [][]byte, err error) {
 	t := r.task(MapStage, NewAttempt(ctx, 0, 0))
+	defer t.attempt.end(nil)
 	t.Split = s
 	out := &Emitter{sample: &taken}
 	in := r.batches(t, out)

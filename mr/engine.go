@@ -21,8 +21,9 @@ import (
 type Work interface {
 	// Stages returns the next stages: the first ones when the job arrives, and further ones whenever all stages so far
 	// are done. No stages means that the job is over and its output in place; after an error the job has no output.
-	// Only a job that is Open may have further stages: else they fail it. A call may take long: other jobs go on
-	// meanwhile. When ctx is done it returns soon, with an error if the output is not in place.
+	// Only a job that is Open may have further stages: else they fail it. MaxAttempts of a stage is 4 if it is zero. A
+	// call may take long: other jobs go on meanwhile. When ctx is done it returns soon, with an error if the output is
+	// not in place.
 	Stages(ctx context.Context) ([]sched.StageSpec, error)
 	// Run runs an attempt to its end, on a goroutine of its own. It returns ErrCommitted if another attempt of the task
 	// was faster.
@@ -468,7 +469,7 @@ func (e *engine) attemptEnded(ctx context.Context, l *Launch, err error) {
 // endSpare ends the attempts of a stage that has spare tasks, and adds the event that no task of it waits any more. An
 // attempt that ends so makes its task wait again, as far as the core knows, so endSpare is called then, too.
 func (e *engine) endSpare(j *jobLife, stage int) {
-	if j.ended || stage < 0 || !j.stages[stage].spare {
+	if j.ended || stage < 0 || len(j.stages[stage].spare) == 0 {
 		return
 	}
 	for _, l := range e.attempts {
@@ -503,10 +504,11 @@ func (e *engine) attemptsAt(j *jobLife, stage, task int) iter.Seq[*Launch] {
 }
 
 // undone reports whether attempt l ended because it found that a map output is lost. It adds the event that lets the
-// map run again, even if the attempt was killed meanwhile, because Work has forgotten the output.
+// map run again, even if the attempt was killed meanwhile, because Work has forgotten the output. If the stage before
+// has no such map, nothing is lost, and l has failed.
 func (e *engine) undone(l *Launch, err error) bool {
 	lost := new(LostOutput)
-	if !errors.As(err, &lost) {
+	if !errors.As(err, &lost) || l.Stage == 0 || !lost.among(len(l.job.stages[l.Stage-1].done)) {
 		return false
 	}
 	if l.job.ended || l.job.stages[l.Stage].left == 0 { // no task needs the output of a map of this round any more
@@ -532,6 +534,10 @@ func (e *engine) undone(l *Launch, err error) bool {
 		Job:  l.job.id,
 		Body: &sched.Undone{Stage: int32(stage), Tasks: tasks},
 	})
+	for before := stage - 1; before >= 0 && l.job.stages[before].unspare(); before-- {
+		e.events = append(e.events, sched.Event{Kind: sched.AsksChanged, Job: l.job.id,
+			Body: &sched.Asks{Stage: int32(before), Pending: sched.AskAll}})
+	}
 	if !errors.Is(lost.Err, ErrReleased) && l.job.stages[stage].damage(lost.Map) == mostDamaged {
 		e.fail(l.job, fmt.Errorf("the output of map %d could not be read %d times: is the disk sound, and does no "+
 			"program remove its files? %w", lost.Map, mostDamaged, err))

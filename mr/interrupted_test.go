@@ -274,3 +274,29 @@ func TestFailedBeforeInterruption(t *testing.T) {
 		})
 	}
 }
+
+// causes is an error that cannot be compared.
+type causes []error
+
+func (c causes) Error() string { return "stopped for many reasons" }
+
+// TestInterruptedByCauses: a job is killed, and has not failed, if the cause is an error that cannot be compared.
+func TestInterruptedByCauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(causes{os.ErrClosed, os.ErrInvalid}) })
+		w := &sleeper{}
+		w.stages = mapReduce(1, time.Minute, 0, 0)[:1]
+		w.stages[0].MaxAttempts = 1
+		w.run = func(l *Launch) error {
+			<-l.Attempt.ctx.Done()
+			return context.Cause(l.Attempt.ctx)
+		}
+		results, err := Serve(ctx, Config{Core: sched.Config{Policy: &inOrder{}}, Nodes: oneOfEach},
+			[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if len(results) != 1 || results[0].Outcome != sched.Killed || len(results[0].Failed) > 0 ||
+			!errors.As(err, &causes{}) {
+			t.Errorf("results %+v, error %v; want it killed, and the cause", results, err)
+		}
+	})
+}

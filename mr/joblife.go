@@ -1,6 +1,7 @@
 package mr
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -48,9 +49,9 @@ type stageLife struct {
 	failures map[int]int32
 	// again has the tasks that are not done because their output was lost. nil: none.
 	again map[int]bool
-	// spare says that tasks which were to run again count as done, because no reduce needs their output, although the
-	// core knows them as not done.
-	spare bool
+	// spare has the tasks which were to run again and count as done, because nothing needs their output, although the
+	// core knows them as not done. nil: none.
+	spare map[int]bool
 	// gone has by task how many outputs reduces have found lost although the end of the map that made it had not been
 	// heard of. nil: none.
 	gone map[int]int
@@ -157,17 +158,34 @@ func (j *jobLife) taskDone(l *Launch) bool {
 
 // spareAgain notes the tasks that were to run again as done.
 func (s *stageLife) spareAgain() {
-	s.spare = s.spare || len(s.again) > 0
 	for task := range s.again {
 		s.done[task] = true
 		s.left--
 	}
+	if s.spare == nil {
+		s.spare = s.again
+	} else {
+		maps.Copy(s.spare, s.again)
+	}
 	s.again = nil
+}
+
+// unspare notes the spare tasks as not done: what reads them must run again. It reports whether there are any.
+func (s *stageLife) unspare() bool {
+	if len(s.spare) == 0 {
+		return false
+	}
+	for task := range s.spare {
+		s.done[task] = false
+		s.left++
+	}
+	s.again, s.spare = s.spare, nil // while there are spare tasks, no others are to run again
+	return true
 }
 
 // hasSpare reports whether a stage has tasks that count as done, and that the core knows as not done.
 func (j *jobLife) hasSpare() bool {
-	return slices.ContainsFunc(j.stages, func(s *stageLife) bool { return s.spare })
+	return slices.ContainsFunc(j.stages, func(s *stageLife) bool { return len(s.spare) > 0 })
 }
 
 // allDone reports whether all tasks of the job's stages so far are done.

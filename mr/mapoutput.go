@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 )
 
@@ -98,3 +99,9 @@ func (e *LostOutput) Error() string {
 }
 
 func (e *LostOutput) Unwrap() error { return e.Err }
+
+// among reports whether all maps whose output is lost are among the first so many.
+func (e *LostOutput) among(maps int) bool {
+	strange := func(i int) bool { return i < 0 || i >= maps }
+	return !strange(e.Map) && !slices.ContainsFunc(e.Others, strange)
+}

@@ -1,7 +1,9 @@
 package mr
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -132,6 +134,10 @@ func (e *engine) probe(of *jobLife) {
 		Submit: e.core.Now,
 		Stages: stages,
 		Probes: of.id,
+	}
+	if err := cmp.Or(spec.Validate(), e.cannotRun(stages, 0)); err != nil {
+		of.notProbed = errors.Join(err, closeOf(work, false))
+		return
 	}
 	p := &jobLife{id: e.newest, index: noResult, work: work, of: of, outcome: sched.Killed,
 		sub: Submission{Spec: &spec, Work: work, Timeout: of.sub.Timeout}}

@@ -96,7 +96,8 @@ type Attempt struct {
 	clocked time.Duration            // of the goroutine's thread, when clockIn was called
 }
 
-// NewAttempt prepares an attempt that ends with an error soon after ctx does.
+// NewAttempt prepares an attempt that ends with an error soon after ctx does. ctx refers to the attempt until it ends:
+// it should end with the work that the attempt is for.
 func NewAttempt(ctx context.Context, task, number int) *Attempt {
 	a := &Attempt{Task: task, Number: number}
 	a.ctx, a.end = context.WithCancelCause(ctx)
@@ -124,7 +125,7 @@ func (a *Attempt) Resume() {
 }
 
 // Suspendable is something that can be stopped where it is and continued: a program. A panic of a method fails the
-// attempt.
+// attempt, unless its work is over by then.
 type Suspendable interface {
 	Suspend()
 	Resume()

@@ -265,6 +265,49 @@ func TestSpareMap(t *testing.T) {
 	}
 }
 
+// TestSpareStageIsNeededAgain: of three stages in a row the first is spare when the second is done. Then the third
+// finds the output of the second lost. Both run again, and the job ends well.
+func TestSpareStageIsNeededAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		w := &sleeper{stages: mapReduce(1, time.Second, 1, time.Second)}
+		third := w.stages[1]
+		third.After = []sched.Dep{{Stage: 1, Part: 1}}
+		w.stages = append(w.stages, third)
+		var starts [3]atomic.Int32
+		w.run = func(l *Launch) error {
+			n := starts[l.Stage].Add(1)
+			takes, ends := time.Second, error(nil)
+			switch {
+			case l.Stage == 0 && n > 1:
+				takes = 10 * time.Second
+			case l.Stage == 1 && l.Attempt.Number > 0:
+				takes = 2 * time.Second
+			case l.Stage == 1, l.Stage == 2 && n == 1:
+				ends = &LostOutput{Err: os.ErrNotExist}
+			}
+			select {
+			case <-time.After(takes):
+				return ends
+			case <-l.Attempt.ctx.Done():
+				return context.Cause(l.Attempt.ctx)
+			}
+		}
+		policy := &twice{stage: 1}
+		nodes := []sched.NodeSpec{{Class: "c", Capacity: sched.Resources{sched.MapSlots: 1, sched.ReduceSlots: 2}}}
+		results, err := Serve(ctx, Config{Core: sched.Config{Policy: policy}, Nodes: nodes, Settle: synctest.Wait},
+			[]Submission{{Spec: &sched.JobSpec{}, Work: w}})
+		if err != nil || len(results) != 1 || results[0].Outcome != sched.OK || len(results[0].Failed) > 0 {
+			t.Errorf("results %+v, error %v; want that all is done, and no failure", results, err)
+		}
+		got := [3]int32{starts[0].Load(), starts[1].Load(), starts[2].Load()}
+		if !policy.begun || got != [3]int32{3, 3, 2} {
+			t.Errorf("the stages have %d attempts; want 3, 3 and 2", got)
+		}
+	})
+}
+
 // TestSpareMapUnheard: the output of a map is found lost before the engine hears that the map has ended. The round is
 // over with its last reduce all the same.
 func TestSpareMapUnheard(t *testing.T) {

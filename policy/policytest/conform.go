@@ -329,7 +329,7 @@ func throughJSON(from, to any) error {
 }
 
 // oneSwapIn is in how many Steps, on average, memory goes through JSON once. A run has hundreds of Steps.
-const oneSwapIn = 24
+const oneSwapIn = 48
 
 // A twin now and then replaces a policy by a new one that has its memory.
 type twin struct {

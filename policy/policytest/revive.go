@@ -22,7 +22,7 @@ type revived struct {
 }
 
 // oneRevivalIn is in how many Steps, on average, the second core begins anew.
-const oneRevivalIn = 40
+const oneRevivalIn = 64
 
 // follow takes in a Step of e.
 func (r *revived) follow(e *engine) error {

@@ -79,7 +79,7 @@ type taker struct {
 	falls   bool // as in parting
 	check   sched.Time
 	rank    Ranking
-	victims line               // of what runs, the last first, in one group for each kind of resource
+	victims line               // of what runs and is not spared, the last first, in a group for each kind of resource
 	idle    line               // with kill: of masters whose jobs have started nothing else, as victims
 	waiting line               // of what is suspended, the first first, in one group
 	runs    sched.Per[runners] // by stage: its attempts that may run
@@ -139,7 +139,7 @@ func (t *taker) init(a Args, rank Ranking, in parting) {
 	}
 	t.falls = in.falls
 	running := func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
-		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part {
+		if st.Running-st.Leaving <= 0 || st.Kind == sched.Master || in.part(st) != part || safe(v, st) {
 			return sched.Key{}, false
 		}
 		return backwards(in.key(v, st, 0), st), true
@@ -297,7 +297,8 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 	}
 	reporting := reporting(p)
 	t.foresee(p)
-	t.helpers.begin(p)
+	order.sync(p)
+	t.helpers.begin(order)
 	// What is kept for one stage may have been the room that another passed over: then that one lacks room as well.
 	for n := -1; n < len(t.Promises); {
 		n, t.passed = len(t.Promises), 0
@@ -386,7 +387,7 @@ func (t *taker) lastOn(p *sched.Plan, n *sched.Node, st *sched.Stage, need sched
 	most := t.rank(p.View, st, 1)
 	for b := range p.AttemptsOn(n) {
 		if b.State != sched.Running || b.Stage.Job == st.Job || b.Stage.Kind == sched.Master ||
-			spared(p.View, p.Queues[b.Stage.Job.Queue]) {
+			safe(p.View, b.Stage) {
 			continue
 		}
 		k := t.rank(p.View, b.Stage, 0)
@@ -429,10 +430,6 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 	if last == nil {
 		return false
 	}
-	if spared(p.View, p.Queues[last.Job.Queue]) {
-		t.victims.skip(last)
-		return true
-	}
 	if *t.Promised.Of(st) >= st.Pending || p.First(st) != nil || // it has enough coming, or passes over room
 		!order.masters.oneMoreFits(p.View, st, t.coming) {
 		order.skip(st)
@@ -462,6 +459,9 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 	}
 	return true
 }
+
+// safe reports whether nothing may be taken back from st: its queue is spared.
+func safe(v *sched.View, st *sched.Stage) bool { return spared(v, v.Queues[st.Job.Queue]) }
 
 // yields reports whether an attempt of stage last may leave for the sake of st.
 func (t *taker) yields(p *sched.Plan, st, last *sched.Stage) bool {

@@ -46,9 +46,15 @@ func (c *crowd) event() sched.Event {
 	switch i := c.IntN(100); {
 	case i < 25 || c.jobs == 0:
 		c.jobs++
-		return sched.Event{Kind: sched.JobSubmitted, Job: c.jobs, Body: &sched.JobSpec{Stages: []sched.StageSpec{{
+		spec := &sched.JobSpec{Queue: []string{"", "bounded", "spared"}[c.IntN(3)], Stages: []sched.StageSpec{{
 			PerTask: sched.Resources{sched.Memory: 512 * (1 + c.Int64N(6)), sched.VCores: 1 + c.Int64N(3)},
-			Tasks:   1 + c.Int32N(3), Prior: sched.Time(1+c.IntN(100)) * time.Second, MaxAttempts: 4}}}}
+			Tasks:   1 + c.Int32N(3), Prior: sched.Time(1+c.IntN(100)) * time.Second, MaxAttempts: 4}}}
+		if c.IntN(3) == 0 {
+			spec.Stages[0].Asked = true
+			spec.Stages = append(spec.Stages, sched.StageSpec{Kind: sched.Master, Tasks: 1, MaxAttempts: 4,
+				PerTask: sched.Resources{sched.Memory: 512, sched.VCores: 1}})
+		}
+		return sched.Event{Kind: sched.JobSubmitted, Job: c.jobs, Body: spec}
 	case i < 50 && len(leaving) > 0:
 		a := leaving[c.IntN(len(leaving))]
 		if a.State == sched.Suspending {
@@ -93,7 +99,8 @@ func TestHelpersChangeNoDecision(t *testing.T) {
 					t.Fatal(err)
 				}
 				return sched.New(sched.Config{Policy: policy.AskingAfter(p, looks),
-					Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks})
+					Can: sched.CanKill | sched.CanSuspend | sched.CanNameTasks, Queues: []*sched.QueueSpec{
+						{Name: "bounded", Max: sched.Share{Part: 0.7}}, {Name: "spared", Spared: true}}})
 			}
 			asks, looks := coreOf(1), coreOf(1<<30)
 			c := &crowd{Rand: rand.New(rand.NewPCG(seed, 31)), core: asks}

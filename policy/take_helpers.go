@@ -12,7 +12,7 @@ import "github.com/sojourn-sched/sojourn/sched"
 // helpers find out, for each kind of resource, whether any stage that runs helps the first stage that waits.
 type helpers struct {
 	of      [sched.NumResources]helpersOf
-	after   int            // helpless answers after so many looks, and again after as many more
+	after   int            // helpless answers after so many looks in a Step, and again whenever they have doubled
 	dropped []sched.NodeID // where promises were dropped since the last call of follow
 	offers  int            // how many of Plan.Offers were followed in this Step
 	actions int            // the same of Plan.Actions
@@ -20,9 +20,9 @@ type helpers struct {
 
 // helpersOf are the helpers for one kind of resource.
 type helpersOf struct {
-	stage  sched.StageID   // for which helpless was asked last
 	need   sched.Resources // of a task that the attempts below help; zero: nothing is remembered
 	looks  int             // at stages that run, in this Step
+	next   int             // of these, at which helpless answers next
 	nodes  []nodeHelpers   // by NodeID
 	stages sched.Per[stageHelp]
 	line   line // of what runs, as victims: the stages with attempts that help, or that were not seen yet
@@ -74,13 +74,14 @@ func newest(v *sched.View, st *sched.Stage) sched.AttemptID {
 func (h *helpers) helpless(p *sched.Plan, t *taker, st *sched.Stage) bool {
 	kind := kindOf(st)
 	o := &h.of[kind]
-	if o.looks++; o.looks%h.after != 0 {
+	if o.looks++; o.looks < o.next {
 		return false
 	}
+	o.next *= 2 // so that a Step asks O(log n) times, although an answer may pass over many stages that victim refuses
 	if o.need != st.Spec.PerTask {
 		o.forget()
 	}
-	o.stage, o.need = st.ID, st.Spec.PerTask
+	o.need = st.Spec.PerTask
 	h.follow(p, t)
 	o.line.sync(p)
 	for {
@@ -90,7 +91,7 @@ func (h *helpers) helpless(p *sched.Plan, t *taker, st *sched.Stage) bool {
 			return true
 		case newest(p.View, last) > o.stages.Of(last).newest:
 			o.meet(p, t, last)
-		case !spared(p.View, p.Queues[last.Job.Queue]) && t.victim(p, st, last) != nil:
+		case t.victim(p, st, last) != nil:
 			return false
 		default:
 			o.line.skip(last)
@@ -178,13 +179,14 @@ func (h *helpers) look(p *sched.Plan, t *taker, id sched.NodeID) {
 	}
 }
 
-// begin begins a Step. It forgets what is remembered for a stage that has no waiting task any more.
-func (h *helpers) begin(p *sched.Plan) {
+// begin begins a Step. It forgets what is remembered for a kind of resource that no stage waits for any more. order has
+// been synced.
+func (h *helpers) begin(order *turns) {
 	h.offers, h.actions = 0, 0
 	for k := range h.of {
 		o := &h.of[k]
-		o.looks = 0
-		if st := p.Stage(o.stage); o.need != (sched.Resources{}) && (st == nil || st.Pending == 0) {
+		o.looks, o.next = 0, h.after
+		if o.need != (sched.Resources{}) && order.head(sched.ResourceKind(k)) == nil {
 			o.forget()
 		}
 	}

@@ -84,6 +84,24 @@ func TestStageBeyondHelpCostsNoLookAtAll(t *testing.T) {
 	}
 }
 
+// So it does when the first of two stages that wait for tasks of one size ends.
+func TestNextOfOneSizeCostsNoLook(t *testing.T) {
+	counted := func(jobs int) int {
+		r := &rankedByPrior{}
+		c := newVainCore(r.parsed(t, "kill"), jobs)
+		e := jobOf(sched.JobID(jobs+4), "q", 1, sched.Resources{sched.Memory: 2048})
+		e.Body.(*sched.JobSpec).Stages[0].Prior = 2e9
+		c.Step(2, []sched.Event{e})
+		c.Step(3, nil)
+		r.ranked = 0
+		c.Step(4, []sched.Event{{Kind: sched.JobEnded, Job: sched.JobID(jobs + 2), Outcome: sched.Killed}})
+		return r.ranked
+	}
+	if few, many := counted(100), counted(1000); few != many || few == 0 {
+		t.Errorf("%d keys beside 100 tasks and %d beside 1000, want as many", few, many)
+	}
+}
+
 // What helpers remember ends with the wait of the stage for which it was found, so that later events cost no look at
 // nodes.
 func TestHelpersForgetWhenNoTaskWaits(t *testing.T) {

@@ -10,7 +10,8 @@ import "github.com/sojourn-sched/sojourn/sched"
 // initIdle sets up the line of masters that may give way.
 func (t *taker) initIdle(in parting) {
 	t.idle.init(kindGroup, in.parts, func(v *sched.View, st *sched.Stage, part int) (sched.Key, bool) {
-		if st.Kind != sched.Master || st.Running-st.Leaving <= 0 || in.part(st) != part || startedTasks(st.Job) {
+		if st.Kind != sched.Master || st.Running-st.Leaving <= 0 || in.part(st) != part || startedTasks(st.Job) ||
+			safe(v, st) {
 			return sched.Key{}, false
 		}
 		return backwards(in.key(v, st, 0), st), true
@@ -63,10 +64,6 @@ func (t *taker) exchangeOne(p *sched.Plan, order *turns, k sched.ResourceKind) b
 	st, last := order.line.head(mastersOf(groupOf(0, k))), t.idle.head(int(k))
 	if st == nil || last == nil || !t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0)) {
 		return false
-	}
-	if spared(p.View, p.Queues[last.Job.Queue]) {
-		t.idle.skip(last)
-		return true
 	}
 	if *t.Promised.Of(st) >= st.Pending || order.masters.oneMoreFits(p.View, st, t.coming) {
 		order.skip(st)

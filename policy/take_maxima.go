@@ -148,10 +148,8 @@ func (t *taker) search(p *sched.Plan, st *sched.Stage, full sched.QueueID, repor
 		if last == nil || !t.yields(p, st, last) {
 			return nil
 		}
-		if !spared(p.View, p.Queues[last.Job.Queue]) {
-			if a := t.victim(p, st, last); a != nil {
-				return a
-			}
+		if a := t.victim(p, st, last); a != nil {
+			return a
 		}
 		t.byQueue.skip(last)
 	}

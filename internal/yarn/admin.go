@@ -48,9 +48,10 @@ func newAdmin(f *front) *rpc.Server {
 	return s
 }
 
-// refreshNodes reads again which hosts may have NodeManagers.
+// refreshNodes reads again which hosts may have NodeManagers. If the lists name addresses, it looks up those of the
+// nodes that are there, again and again until no other node has come meanwhile.
 func refreshNodes(f *front) rpc.Method {
-	return rpc.Handle(func(_ context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
+	return rpc.Handle(func(ctx context.Context, c *rpc.Call, q *wire.RefreshNodes) (proto.Message, error) {
 		if err := admit(f, c.User); err != nil {
 			return nil, err
 		}
@@ -58,7 +59,25 @@ func refreshNodes(f *front) rpc.Method {
 		if err != nil {
 			return nil, rpc.Errorf(classYARN, "%v", err)
 		}
-		return f.serve(c, func(m *manager) (answer, error) { return admin{m, c.User}.refreshNodes(hosts, q), nil })
+		addressed, learned := hosts.set().addressed, map[string]bool{}
+		for {
+			var more []string
+			r, err := f.serve(c, func(m *manager) (answer, error) {
+				if addressed {
+					more = m.nodes.hostsBeside(learned)
+				}
+				if len(more) > 0 {
+					return nil, nil
+				}
+				return admin{m, c.User}.refreshNodes(hosts, q), nil
+			})
+			if err != nil || len(more) == 0 {
+				return r, err
+			}
+			if err := f.resolver.learnAll(ctx, more, f.logUnresolved); err != nil {
+				return nil, rpc.Errorf(classYARN, "Failed to refresh nodes, which stay as they are: %v", err)
+			}
+		}
 	})
 }
 
@@ -152,8 +171,9 @@ func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	}
 	o.m.nodes.hosts = hosts.set()
 	for _, n := range o.m.nodes.list {
-		own, said := hosts.Patience[n.id.Host]
-		switch allowed := o.m.nodes.hosts.allows(n.id.Host); {
+		names := o.m.nodes.resolver.names(n.id.Host)
+		own, said := hosts.patienceOf(names)
+		switch allowed := o.m.nodes.hosts.allows(names...); {
 		case !allowed && said && q.How == wire.DecommissionGraceful:
 			if own < 0 {
 				own = mostTime

@@ -21,7 +21,9 @@
 //	manager.go  tables.go  nodetable.go  apptable.go  liveness.go
 //	                                                how these are found; what happens when
 //	state.go                                        the types of the state, each with its states at the top
-//	masterlaunch.go  topology.go  doors.go  log.go  what runs outside of turns: calls to nodes and programs, the log
+//	masterlaunch.go  topology.go  resolver.go  doors.go  log.go
+//	                                                what runs outside of turns: calls to nodes, programs and name
+//	                                                servers, the log
 //	site*.go  properties.go  xmlfile.go  capacity.go  fairscheduler.go  hosts.go  unread.go
 //	                                                Hadoop's configuration files, as they stand
 //	config.go  active.go  tls.go  sizes.go  queues.go  access.go  hints.go  names.go  lookup.go  exceptions.go

@@ -18,6 +18,7 @@ type front struct {
 	config   *Config
 	groups   *groupTable
 	topology *topology
+	resolver *resolver
 	log      *logbook
 	making   chan struct{} // an element for each long reply that is being made: as many as half of the processors
 	room     *rpc.Room     // the memory that connections may hold
@@ -38,6 +39,7 @@ func newFront(m *manager) *front {
 		config:   m.config,
 		groups:   m.groups,
 		topology: m.nodes.topology,
+		resolver: m.nodes.resolver,
 		log:      m.log,
 		making:   making,
 		room:     rpc.NewRoom(),

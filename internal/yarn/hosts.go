@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"net/netip"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Hosts are which machines may have NodeManagers.
+// Hosts are which machines may have NodeManagers. Each is a name, or an address as spelled writes it.
 type Hosts struct {
 	Included []string // nil: all
 	Excluded []string // of those
@@ -19,13 +21,43 @@ type Hosts struct {
 	Patience map[string]time.Duration
 }
 
-// allows reports whether a host may have a NodeManager.
-func (h *hostSet) allows(host string) bool {
-	return !h.excluded[host] && (h.included == nil || h.included[host])
+// allows reports whether a host with these names, which are resolver.names, may have a NodeManager.
+func (h *hostSet) allows(names ...string) bool {
+	isIncluded := func(name string) bool { return h.included[name] }
+	isExcluded := func(name string) bool { return h.excluded[name] }
+	return !slices.ContainsFunc(names, isExcluded) && (h.included == nil || slices.ContainsFunc(names, isIncluded))
 }
 
 // A hostSet is Hosts for looking up.
-type hostSet struct{ included, excluded map[string]bool }
+type hostSet struct {
+	included, excluded map[string]bool
+	addressed          bool // an address is among them: hosts are compared by their addresses as well
+}
+
+// patienceOf returns the Patience of a host with these names: that of the first which has one. said reports whether
+// one has.
+func (h Hosts) patienceOf(names []string) (patience time.Duration, said bool) {
+	for _, name := range names {
+		if patience, said = h.Patience[name]; said {
+			break
+		}
+	}
+	return patience, said
+}
+
+// spelled returns the spelling by which a host is compared: of an address the canonical one, of a name itself.
+func spelled(host string) string {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Unmap().String()
+	}
+	return host
+}
+
+// isAddress reports whether a host is named by an address.
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
+}
 
 // set returns the hosts for looking up.
 func (h Hosts) set() hostSet {
@@ -39,6 +71,7 @@ func (h Hosts) set() hostSet {
 			s.included[host] = true
 		}
 	}
+	s.addressed = slices.ContainsFunc(h.Included, isAddress) || slices.ContainsFunc(h.Excluded, isAddress)
 	return s
 }
 
@@ -85,6 +118,9 @@ func parseHosts(file string, text []byte) (list []string, patience map[string]ti
 			names := strings.FieldsFunc(h.Name, func(r rune) bool {
 				return r == ',' || r == ' ' || r == '\n' || r == '\t'
 			})
+			for i, name := range names {
+				names[i] = spelled(name)
+			}
 			list = append(list, names...)
 			said := strings.TrimSpace(h.Timeout)
 			if said == "" {
@@ -106,7 +142,9 @@ func parseHosts(file string, text []byte) (list []string, patience map[string]ti
 	}
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
-		list = append(list, strings.Fields(line)...)
+		for _, host := range strings.Fields(line) {
+			list = append(list, spelled(host))
+		}
 	}
 	return list, nil, nil
 }

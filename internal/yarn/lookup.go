@@ -3,6 +3,7 @@ package yarn
 import (
 	"context"
 	"net"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,11 @@ func hostName(host string) string {
 		return strings.TrimSuffix(names[0], ".")
 	}
 	return host
+}
+
+// systemAddresses returns the addresses of a host, as the operating system knows them.
+func systemAddresses(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
 // onHosts reports whether list (Superuser.Hosts) includes the address host. It may ask a name server.

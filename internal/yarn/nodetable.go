@@ -10,7 +10,7 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-func newNodeTable(hosts hostSet, t *topology) nodeTable {
+func newNodeTable(hosts hostSet, r *resolver, t *topology) nodeTable {
 	return nodeTable{
 		byID:     map[wire.NodeID]*node{},
 		racks:    map[string]sched.RackID{},
@@ -21,7 +21,28 @@ func newNodeTable(hosts hostSet, t *topology) nodeTable {
 		newest:   map[*node]int64{},
 		topology: t,
 		hosts:    hosts,
+		resolver: r,
 	}
+}
+
+// allows reports whether a host may have a NodeManager, by its name and by its addresses as far as they are known.
+func (t *nodeTable) allows(host string) bool { return t.hosts.allows(t.resolver.names(host)...) }
+
+// unresolved reports whether the addresses of a host must be looked up before allows is asked about it.
+func (t *nodeTable) unresolved(host string) bool { return t.hosts.addressed && !t.resolver.knows(host) }
+
+// hostsBeside returns the hosts of the nodes that are here, each once, without those of learned whose addresses are
+// still known. It adds them to learned.
+func (t *nodeTable) hostsBeside(learned map[string]bool) (list []string) {
+	listed := map[string]bool{}
+	for _, n := range t.list {
+		host := n.id.Host
+		if n.here() && !listed[host] && (!learned[host] || !t.resolver.knows(host)) {
+			listed[host], learned[host] = true, true
+			list = append(list, host)
+		}
+	}
+	return list
 }
 
 // Limits on nodes that come and go.

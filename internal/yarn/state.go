@@ -380,6 +380,7 @@ type nodeTable struct {
 	classes    map[string]bool           // names of the classes that nodes have had, at most mostClasses
 	topology   *topology                 // safe for many goroutines
 	hosts      hostSet                   // hosts that may have NodeManagers
+	resolver   *resolver                 // safe for many goroutines
 	sizes      map[string]wire.Resource  // of nodes by host:port, which override the nodes' own
 	widest     sched.Resources           // of each kind the most that a node has, unless changed
 	changed    bool                      // a node has come or left, or has another size: widest is out of date

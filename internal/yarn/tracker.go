@@ -2,6 +2,7 @@ package yarn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -19,17 +20,53 @@ type tracker struct{ m *manager }
 // newTracker returns the server that NodeManagers call.
 func newTracker(f *front) *rpc.Server {
 	return &rpc.Server{Protocol: wire.ResourceTracker, Log: f.log.Logger, Methods: map[string]rpc.Method{
-		"registerNodeManager": rpc.Handle(
-			func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
-				if !f.topology.knows(q.Node.Host) {
-					learnRack(ctx, f, q)
-				}
-				return f.attend(c, func(m *manager) (answer, error) { return tracker{m}.register(q, c.Remote) })
-			},
-		),
+		"registerNodeManager":   registerNode(f),
 		"nodeHeartbeat":         beatInParts(f),
 		"unRegisterNodeManager": byNode(f, tracker.unregister),
 	}}
+}
+
+// errUnresolved says that a turn needs the addresses of a host, which are to be looked up outside of turns.
+var errUnresolved = errors.New("the addresses of the host are not known")
+
+// registerNode returns the Method of registerNodeManager. It looks up what the turn must know of the host: its
+// addresses and its rack. It begins again if the lists of hosts have come to name addresses meanwhile.
+func registerNode(f *front) rpc.Method {
+	return rpc.Handle(func(ctx context.Context, c *rpc.Call, q *wire.RegisterNodeRequest) (proto.Message, error) {
+		for {
+			learnAddresses(ctx, f, q.Node.Host)
+			if !f.topology.knows(q.Node.Host) {
+				learnRack(ctx, f, q)
+			}
+			r, err := f.attend(c, func(m *manager) (answer, error) {
+				if m.nodes.unresolved(q.Node.Host) {
+					return nil, errUnresolved
+				}
+				return tracker{m}.register(q, c.Remote)
+			})
+			if err != errUnresolved {
+				return r, err
+			}
+		}
+	})
+}
+
+// learnAddresses looks up the addresses of a host, if the lists of hosts name addresses.
+func learnAddresses(ctx context.Context, f *front, host string) {
+	wanted := false
+	f.look(func(m *manager) { wanted = m.nodes.hosts.addressed })
+	if !wanted {
+		return
+	}
+	if err := f.resolver.learn(ctx, host); err != nil {
+		f.logUnresolved(host, err)
+	}
+}
+
+// logUnresolved logs that the addresses of a host are not found. The host is compared with lists by those that were
+// found before, and by its name.
+func (f *front) logUnresolved(host string, err error) {
+	f.log.refused("addresses not found", "host", host, "why", err)
 }
 
 // byNode returns an rpc.Method that decodes a request of a NodeManager and calls do with it, within a turn of the
@@ -142,7 +179,7 @@ func (t tracker) refuses(q *wire.RegisterNodeRequest) string {
 		return fmt.Sprintf("NodeManager from %.300q: its host must be named by %s", q.Node.Host, nameRule)
 	case known == nil && len(t.m.nodes.list)-t.m.nodes.gone.count >= mostNodes:
 		return fmt.Sprintf("NodeManager from %s: there are %d already, which is the most", q.Node.Host, mostNodes)
-	case !t.m.nodes.hosts.allows(q.Node.Host) && !leaving:
+	case !t.m.nodes.allows(q.Node.Host) && !leaving:
 		return fmt.Sprintf("Disallowed NodeManager from %s, sending SHUTDOWN signal to the NodeManager.", q.Node.Host)
 	case q.Resource.Memory < s.MinMemory || q.Resource.VCores < s.MinVCores:
 		return fmt.Sprintf(
@@ -296,9 +333,9 @@ func (n *node) reports(q *wire.HeartbeatRequest) {
 // heartbeat updates a node by its heartbeat, and answers with its orders. A repeated heartbeat gets the same answer
 // again.
 func (t tracker) heartbeat(q *wire.HeartbeatRequest) (answer, error) {
-	n := t.m.nodes.byID[q.Status.Node]
+	n, host := t.m.nodes.byID[q.Status.Node], q.Status.Node.Host
 	switch {
-	case !t.m.nodes.hosts.allows(q.Status.Node.Host) && (n == nil || n.state == wire.NodeDecommissioned):
+	case (n == nil || n.state == wire.NodeDecommissioned) && !t.m.nodes.unresolved(host) && !t.m.nodes.allows(host):
 		return reply(
 			&wire.HeartbeatResponse{
 				Action:      wire.NodeActShutdown,

@@ -246,7 +246,10 @@ var unreadManager = map[string]unreadProperty{
 	"history-writer.multi-threaded-dispatcher.pool-size": {anyValue, noThreads},
 	"max-log-aggregation-diagnostics-in-memory":          {anyValue, "diagnostics of log aggregation are not kept"},
 	"metrics.runtime.buckets":                            {anyValue, "metrics have buckets of their own"},
-	"node-ip-cache.expiry-interval-secs":                 {anyValue, "lists of hosts are compared by name"},
+	"node-ip-cache.expiry-interval-secs": {
+		anyValue,
+		"addresses of hosts are looked up when their nodes register, and by -refreshNodes",
+	},
 	"node-removal-untracked.node-selective-states-to-remove": {
 		anyValue, "of nodes that left, the last 1,000 are remembered"},
 	"node-removal-untracked.timeout-ms": {
@@ -273,7 +276,7 @@ var unreadManager = map[string]unreadProperty{
 	"resource-tracker.client.thread-count": {anyValue, noThreads},
 	"resource-tracker.nm.ip-hostname-check": {
 		"false",
-		"addresses of NodeManagers are not looked up",
+		"NodeManagers whose names have no address are let in",
 	},
 	"scheduler.client.thread-count":               {anyValue, noThreads},
 	"scheduler.monitor.enable":                    {"false", takingBack},

@@ -89,7 +89,7 @@ func (f *runFlags) printRepeats(a *app, of repeatedRun) error {
 	}
 	fmt.Fprintf(a.Out, "%s: %s on this machine, %s under each policy in turn\n\n", m.name,
 		spelling.Count(len(m.jobs), "job"), spelling.Count(f.repeats, "time"))
-	printSeeded(a.Out, results, "repeat")
+	printSeeded(a.Out, results, "repeat", 1)
 	return nil
 }
 

@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
@@ -15,10 +18,11 @@ import (
 	"github.com/sojourn-sched/sojourn/internal/workload"
 )
 
-// mostSeeds bounds --seeds, and confidence is the level of the intervals of what it prints.
+// mostSeeds bounds --seeds, and confidence is the level of the intervals of what is printed.
 const (
 	mostSeeds  = 10_000
 	confidence = 0.95
+	mostNamed  = 10 // runs that a note names
 )
 
 // checkSeeds refuses what does not go with many seeds.
@@ -52,14 +56,15 @@ type seedTask struct {
 
 // A seededResult is a policy's figures over seeds: intervals at the level 0.95.
 type seededResult struct {
-	Policy   string            `json:"policy"`
-	Sojourn  theory.Confidence `json:"sojourn_mean_s"`
-	P95      theory.Confidence `json:"sojourn_p95_s"`
-	Makespan theory.Confidence `json:"makespan_s"`
+	Policy   string             `json:"policy"`
+	Sojourn  *theory.Confidence `json:"sojourn_mean_s,omitempty"` // nil: no job has succeeded in any run; so for P95
+	P95      *theory.Confidence `json:"sojourn_p95_s,omitempty"`
+	Makespan theory.Confidence  `json:"makespan_s"`
 	// Difference is of mean sojourn times against the first policy's, pair by pair.
 	Difference  *theory.Paired `json:"difference_s,omitempty"`
+	Pairs       int            `json:"pairs,omitempty"`        // of Difference: runs in which jobs succeeded under both
 	Significant bool           `json:"significant"`            // the difference, all comparisons together, at 0.05
-	Means       []float64      `json:"sojourn_mean_s_by_seed"` // in order of the seeds
+	Means       []*float64     `json:"sojourn_mean_s_by_seed"` // by run; nil: no job has succeeded
 	base        float64        // s: the first policy's mean sojourn over the runs of Difference
 	// Jobs of all runs together that did not succeed. Sojourn times are those of the other jobs.
 	Failed     int `json:"failed,omitempty"`
@@ -122,9 +127,6 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	if err != nil {
 		return err
 	}
-	if err := noneSucceeded(runs); err != nil {
-		return err
-	}
 	var all []record.Result
 	for _, r := range runs {
 		all = append(all, r.result)
@@ -134,14 +136,27 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 	f.remarkImported(a)
 	defer f.warn(a, check)
 	if f.json {
-		return a.printJSON(seedsJSON{f.seed, f.seeds, t.workload, version(), results, check})
+		return errors.Join(a.printJSON(seedsJSON{f.seed, f.seeds, t.workload, version(), results, check}),
+			neverSucceeded(results))
 	}
 	fmt.Fprintf(a.Out, "%s: %s, seeds %d to %d\n\n", t.workload, sizes(runs[0].result, t.config.Cluster), f.seed,
 		f.seed+uint64(f.seeds-1))
-	printSeeded(a.Out, results, "seed")
+	printSeeded(a.Out, results, "seed", f.seed)
 	printCheck(a.Out, check)
 	f.printMeasured(a.Out)
-	return nil
+	return neverSucceeded(results)
+}
+
+// neverSucceeded is noneSucceeded for many seeds: it makes an error of policies under which no job succeeded with any.
+func neverSucceeded(results []seededResult) error {
+	var errs []error
+	for _, r := range results {
+		if r.Sojourn == nil {
+			errs = append(errs, failuref("policy %s: no job succeeded with any seed, %d failed: see --failures and "+
+				"--mtbf", r.Policy, r.Failed))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // seededResults gathers the figures of runs, which are by seed, or by repeat, and then by policy. A policy is compared
@@ -149,23 +164,27 @@ func (f *simFlags) repeat(ctx context.Context, a *app, policies []string, t seed
 func seededResults(policies []string, runs []record.Result) (list []seededResult) {
 	for p, name := range policies {
 		r := seededResult{Policy: name}
-		var high, spans, own, first []float64
+		var means, high, spans, own, first []float64
 		for i := p; i < len(runs); i += len(policies) {
+			var mean *float64
 			if s := runs[i].Sojourn; s != nil {
-				r.Means, high = append(r.Means, s.Mean), append(high, s.P95)
+				mean, means, high = &s.Mean, append(means, s.Mean), append(high, s.P95)
 				if f := runs[i-p].Sojourn; f != nil {
 					own, first = append(own, s.Mean), append(first, f.Mean)
 				}
 			}
-			spans = append(spans, runs[i].Makespan)
+			r.Means, spans = append(r.Means, mean), append(spans, runs[i].Makespan)
 			r.Failed, r.Killed = r.Failed+runs[i].Failed, r.Killed+runs[i].Killed
 			r.Unfinished += runs[i].Unfinished
 		}
-		r.Sojourn = theory.ConfidenceOf(r.Means, confidence)
-		r.P95, r.Makespan = theory.ConfidenceOf(high, confidence), theory.ConfidenceOf(spans, confidence)
+		r.Makespan = theory.ConfidenceOf(spans, confidence)
+		if len(means) > 0 {
+			sojourn, p95 := theory.ConfidenceOf(means, confidence), theory.ConfidenceOf(high, confidence)
+			r.Sojourn, r.P95 = &sojourn, &p95
+		}
 		if p > 0 && len(own) > 0 {
 			d := theory.Compared(own, first, confidence)
-			r.base = theory.ConfidenceOf(first, confidence).Mean
+			r.Pairs, r.base = len(own), theory.ConfidenceOf(first, confidence).Mean
 			// Bonferroni: the chance that any of the comparisons is wrong is at most 0.05.
 			r.Difference, r.Significant = &d, d.P*float64(len(policies)-1) < 1-confidence
 		}
@@ -174,22 +193,44 @@ func seededResults(policies []string, runs []record.Result) (list []seededResult
 	return list
 }
 
-// printSeeded prints a row a policy. Runs differ by the word of: a seed, or a repeat.
-func printSeeded(w io.Writer, results []seededResult, of string) {
+// without returns the runs in which no job succeeded, as numbers from first on.
+func (r *seededResult) without(first uint64) (runs []string) {
+	for i, mean := range r.Means {
+		if mean == nil {
+			runs = append(runs, strconv.FormatUint(first+uint64(i), 10))
+		}
+	}
+	return runs
+}
+
+// interval writes the mean of n values with half of its interval, as far as there are such.
+func interval(c *theory.Confidence, n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return figure(c.Mean)
+	}
+	return figure(c.Mean) + " ± " + figure(c.Half)
+}
+
+// printSeeded prints a row a policy. Runs differ by the word of: a seed, or a repeat; first is the number of the first.
+func printSeeded(w io.Writer, results []seededResult, of string, first uint64) {
 	header := []string{"POLICY", "MEAN SOJOURN", "P95", "MAKESPAN"}
 	if len(results) > 1 {
 		header = append(header, "DIFFERENCE", "CHANGE", "SIGNIFICANT")
 	}
 	t := newTable(header...)
-	text := func(i theory.Confidence) string { return figure(i.Mean) + " ± " + figure(i.Half) }
 	for _, r := range results {
-		cells := []string{r.Policy, text(r.Sojourn), text(r.P95), text(r.Makespan)}
-		if r.Difference != nil {
+		runs := len(r.Means)
+		n := runs - len(r.without(first))
+		cells := []string{r.Policy, interval(r.Sojourn, n), interval(r.P95, n), interval(&r.Makespan, runs)}
+		if d := r.Difference; d != nil {
 			yes := "no"
 			if r.Significant {
 				yes = "yes"
 			}
-			cells = append(cells, text(r.Difference.Confidence), change(r.base+r.Difference.Mean, r.base), yes)
+			cells = append(cells, interval(&d.Confidence, r.Pairs), change(r.base+d.Mean, r.base), yes)
 		}
 		t.row(cells...)
 	}
@@ -200,6 +241,19 @@ func printSeeded(w io.Writer, results []seededResult, of string) {
 			"policies together (paired t-test, Bonferroni)", results[0].Policy, of, of)
 	}
 	fmt.Fprintln(w)
+	for _, r := range results {
+		if runs := r.without(first); len(runs) > 0 {
+			more := ""
+			if hidden := len(runs) - mostNamed; hidden > 0 {
+				runs, more = runs[:mostNamed], fmt.Sprintf(" and %d more", hidden)
+			}
+			fmt.Fprintf(w, "  %s: no job succeeded with %s %s%s\n", r.Policy, of, strings.Join(runs, ", "), more)
+		}
+		if r.Difference != nil && r.Pairs < len(r.Means) {
+			fmt.Fprintf(w, "  %s: DIFFERENCE is over the %s in which jobs succeeded under both policies\n", r.Policy,
+				spelling.Count(r.Pairs, of))
+		}
+	}
 	incomplete := false
 	for _, r := range results {
 		if lost := lostJobs(r.Failed, r.Killed, r.Unfinished); lost != "" {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -43,8 +44,8 @@ func TestSimSeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, r := range doc.Results {
-		if got := alone.Results[i].Sojourn.Mean; r.Means[1] != got {
-			t.Errorf("%s with seed 4: %v among many, %v alone", r.Policy, r.Means[1], got)
+		if got := alone.Results[i].Sojourn.Mean; *r.Means[1] != got {
+			t.Errorf("%s with seed 4: %v among many, %v alone", r.Policy, *r.Means[1], got)
 		}
 	}
 	if text := must(t, append(args, "--seeds", "3")...); !strings.Contains(text, "SIGNIFICANT") {
@@ -126,12 +127,64 @@ func TestSeedsArePaired(t *testing.T) {
 	list := seededResults([]string{"a", "b"},
 		[]record.Result{of(0), of(90), of(10), of(12), of(20), of(0), of(30), of(33)})
 	d := list[1].Difference
-	if d == nil || d.Mean != 2.5 || list[1].base != 20 || len(list[0].Means) != 3 || len(list[1].Means) != 3 {
-		t.Errorf("difference %+v of %v, want 2.5, the mean of 2 and 3, of 20", d, list[1].base)
+	if d == nil || d.Mean != 2.5 || list[1].base != 20 || list[1].Pairs != 2 {
+		t.Errorf("difference %+v of %v over %d, want 2.5, the mean of 2 and 3, of 20", d, list[1].base, list[1].Pairs)
+	}
+	text, err := json.Marshal([][]*float64{list[0].Means, list[1].Means})
+	if want := "[[null,10,20,30],[90,12,null,33]]"; err != nil || string(text) != want {
+		t.Errorf("means by seed: %s, %v, want %s", text, err, want)
+	}
+	var out strings.Builder
+	printSeeded(&out, list, "seed", 5)
+	for _, line := range []string{
+		"\n  a: no job succeeded with seed 5\n  b: no job succeeded with seed 7\n" +
+			"  b: DIFFERENCE is over the 2 seeds in which jobs succeeded under both policies\n",
+	} {
+		if !strings.Contains(out.String(), line) {
+			t.Errorf("%q is not in\n%s", line, out.String())
+		}
 	}
 	none := seededResults([]string{"a", "b"}, []record.Result{of(0), of(1), of(1), of(0)})
 	if d := none[1].Difference; d != nil {
 		t.Errorf("without a common seed: %+v", d)
+	}
+}
+
+// What is known of one run only has no interval, and what is known of none is left out.
+func TestSeedsWithoutInterval(t *testing.T) {
+	of, none := record.Result{Sojourn: &record.Distribution{Mean: 12}, Makespan: 15}, record.Result{}
+	none.Failed = 1
+	list := seededResults([]string{"a", "b", "c"}, []record.Result{of, of, none, of, none, none})
+	var out strings.Builder
+	printSeeded(&out, list, "seed", 1)
+	got := regexp.MustCompile("  +").ReplaceAllString(out.String(), "|")
+	for _, line := range []string{"\na|12.0 ± 0.0|", "\nb|12.0|0.0|7.500 ± 95.3|0.0|-|no\n", "\nc|0.0 ± 0.0\n",
+		"|c: no job succeeded with seed 1, 2\n"} {
+		if !strings.Contains(got, line) {
+			t.Errorf("%q is not in\n%s", line, got)
+		}
+	}
+	text, err := json.Marshal(list[2])
+	want := `{"policy":"c","makespan_s":{"mean":0,"half_width":0},"significant":false,` +
+		`"sojourn_mean_s_by_seed":[null,null],"failed":2}`
+	if err != nil || string(text) != want {
+		t.Errorf("%s, %v; want %s", text, err, want)
+	}
+}
+
+// Seeds under which no job succeeds are named, and the others reported. It is an error only if there are no others.
+func TestSimSeedsWithoutSuccess(t *testing.T) {
+	args := []string{"sim", "--trace", writeFile(t, "one.yaml", "jobs:\n  - {name: one, submit: 0s, maps: "+
+		"{count: 3, time: 10s}}\n"), "--cluster", failingCluster, "--policy", "fifo,fair", "--seeds", "6"}
+	out := must(t, append(args, "--failures", "0.7")...)
+	if !strings.Contains(out, "  fifo: no job succeeded with seed ") ||
+		!strings.Contains(out, "DIFFERENCE is over the ") {
+		t.Errorf("%s", out)
+	}
+	status, out, errs := sojourn(t, append(args, "--failures", "0.999", "--json")...)
+	if status != statusFailed || !strings.Contains(out, `"failed": 6`) ||
+		!strings.Contains(errs, "policy fair: no job succeeded with any seed, 6 failed") {
+		t.Errorf("exit status %d, %s\n%s", status, errs, out)
 	}
 }
 

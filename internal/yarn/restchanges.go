@@ -1,8 +1,10 @@
 package yarn
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -20,34 +22,42 @@ import (
 // What is changed by REST: applications are submitted, moved, given another priority or lifetime, and killed. The user
 // is the one that visitor returns. A request that names no user changes nothing.
 
-// restChanges are the PUT and POST requests below /ws/v1/cluster. Each function reads the body of the request, before
-// the turn, and returns what to do within the turn.
-var restChanges = map[string]func(r io.Reader) (func(rest) (body, error), error){
-	"PUT /apps/{app}/state":             readKill,
-	"PUT /apps/{app}/queue":             readMove,
-	"PUT /apps/{app}/priority":          readPriority,
-	"PUT /apps/{app}/timeout":           readTimeout,
-	"POST /apps/new-application":        without(rest.newApplication),
-	"POST /apps":                        readSubmission,
-	"PUT /scheduler-conf":               without(rest.schedulerConf),
-	"POST /scheduler-conf/validate":     without(rest.schedulerConf),
-	"POST /delegation-token":            without(rest.noToken),
-	"POST /delegation-token/expiration": without(rest.noToken),
+// restChanges are the PUT and POST requests below /ws/v1/cluster that say in their body what to change. Each function
+// decodes the body, before the turn, and returns what to do within the turn.
+var restChanges = map[string]func(text []byte) (func(rest) (body, error), error){
+	"PUT /apps/{app}/state":    readKill,
+	"PUT /apps/{app}/queue":    readMove,
+	"PUT /apps/{app}/priority": readPriority,
+	"PUT /apps/{app}/timeout":  readTimeout,
+	"POST /apps":               readSubmission,
 }
 
-// without returns a function for restChanges that calls do, and does not read the body.
-func without(do func(rest) (body, error)) func(io.Reader) (func(rest) (body, error), error) {
-	return func(io.Reader) (func(rest) (body, error), error) { return do, nil }
+// restOrders are the PUT and POST requests below /ws/v1/cluster whose body is not read.
+var restOrders = map[string]func(rest) (body, error){
+	"POST /apps/new-application":        rest.newApplication,
+	"PUT /scheduler-conf":               rest.schedulerConf,
+	"POST /scheduler-conf/validate":     rest.schedulerConf,
+	"POST /delegation-token":            rest.noToken,
+	"POST /delegation-token/expiration": rest.noToken,
 }
 
-// Limits on the body of a request, and of a submission, in bytes.
+// Limits on the body of a request, and of a submission, in bytes; and on the commas of a body. An element of a list may
+// be three bytes of text, and takes a hundred bytes of memory when it is decoded.
 const (
 	restBody       = 64 << 10
 	mostSubmission = 4 << 20
+	mostCommas     = 64 << 10
 )
 
-// changeREST serves the requests of restChanges.
+// changeREST serves the requests of restChanges and restOrders.
 func changeREST(mux *http.ServeMux, f *front, cluster string) {
+	for pattern, do := range restOrders {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" "+cluster+path, func(w http.ResponseWriter, r *http.Request) {
+			b, err := f.inTurn(r, do)
+			f.answerREST(w, r, func() (body, error) { return b, err })
+		})
+	}
 	for pattern, read := range restChanges {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" "+cluster+path, func(w http.ResponseWriter, r *http.Request) {
@@ -63,9 +73,9 @@ func changeREST(mux *http.ServeMux, f *front, cluster string) {
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, most)
 			var b body
-			do, err := read(r.Body)
+			do, err := f.readBody(r, read)
 			if err == nil {
-				b, err = f.inTurn(r, do) // which waits until the change is stored: no other reply must wait for that
+				b, err = f.inTurn(r, do) // which waits until the change is stored: other replies must not
 			}
 			f.auditREST(pattern, r, err)
 			f.answerREST(w, r, func() (body, error) { return b, err })
@@ -73,18 +83,38 @@ func changeREST(mux *http.ServeMux, f *front, cluster string) {
 	}
 }
 
-// readJSON reads a body. what, in the error, is what the body must be.
-func readJSON(r io.Reader, to any, what string) error {
-	if err := json.NewDecoder(r).Decode(to); err != nil {
+// readBody reads the body of a request, and decodes it by read. The body of a request that names no user is not read.
+// Bodies are decoded a few at a time, as replies are made, because a body takes several times its length meanwhile.
+func (f *front) readBody(
+	r *http.Request, read func(text []byte) (func(rest) (body, error), error),
+) (func(rest) (body, error), error) {
+	if visitor(r) == staticUser {
+		return nil, errUnnamed
+	}
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, badRequest("the body cannot be read: " + err.Error())
+	}
+	if n := bytes.Count(text, []byte(",")); n > mostCommas {
+		return nil, badRequest(fmt.Sprintf("the body has %d commas, and may have %d: shorten its lists", n, mostCommas))
+	}
+	f.making <- struct{}{}
+	defer func() { <-f.making }()
+	return read(text)
+}
+
+// readJSON decodes a body. what, in the error, is what the body must be.
+func readJSON(text []byte, to any, what string) error {
+	if err := json.Unmarshal(text, to); err != nil {
 		return badRequest("the body must be " + what + " in JSON: " + err.Error())
 	}
 	return nil
 }
 
 // readKill reads the only change of a state that may be asked for: that the application is killed.
-func readKill(r io.Reader) (func(rest) (body, error), error) {
+func readKill(text []byte) (func(rest) (body, error), error) {
 	var said struct{ State string }
-	if err := json.NewDecoder(r).Decode(&said); err != nil || strings.ToUpper(said.State) != "KILLED" {
+	if err := json.Unmarshal(text, &said); err != nil || strings.ToUpper(said.State) != "KILLED" {
 		return nil, badRequest(`the body must be {"state":"KILLED"}`)
 	}
 	return rest.kill, nil
@@ -97,17 +127,20 @@ func (q rest) kill() (body, error) {
 	}, rest.state)
 }
 
+// errUnnamed refuses a change by a request that names no user.
+var errUnnamed = forbidden("The default static user cannot carry out this operation.")
+
 // caller returns the client of the user that the request names, or an error if it names none.
 func (q rest) caller() (client, error) {
 	if q.user == staticUser {
-		return client{}, forbidden("The default static user cannot carry out this operation.")
+		return client{}, errUnnamed
 	}
 	return as(q.m, q.user), nil
 }
 
-func readMove(r io.Reader) (func(rest) (body, error), error) {
+func readMove(text []byte) (func(rest) (body, error), error) {
 	var said struct{ Queue string }
-	err := readJSON(r, &said, `{"queue": name}`)
+	err := readJSON(text, &said, `{"queue": name}`)
 	return func(q rest) (body, error) {
 		return q.change(func(u client, app *application) error {
 			return asREST(u.move(&wire.Move{ID: app.id, Queue: said.Queue}))
@@ -115,9 +148,9 @@ func readMove(r io.Reader) (func(rest) (body, error), error) {
 	}, err
 }
 
-func readPriority(r io.Reader) (func(rest) (body, error), error) {
+func readPriority(text []byte) (func(rest) (body, error), error) {
 	var said struct{ Priority *int32 }
-	err := readJSON(r, &said, `{"priority": number}`)
+	err := readJSON(text, &said, `{"priority": number}`)
 	if err == nil && said.Priority == nil {
 		err = badRequest(`the body must be {"priority": number}`)
 	}
@@ -129,12 +162,12 @@ func readPriority(r io.Reader) (func(rest) (body, error), error) {
 	}, err
 }
 
-func readTimeout(r io.Reader) (func(rest) (body, error), error) {
+func readTimeout(text []byte) (func(rest) (body, error), error) {
 	var said struct {
 		Type, ExpiryTime string
 		Timeout          *struct{ Type, ExpiryTime string }
 	}
-	err := readJSON(r, &said, `{"timeout": {"type": "LIFETIME", "expiryTime": instant}}`)
+	err := readJSON(text, &said, `{"timeout": {"type": "LIFETIME", "expiryTime": instant}}`)
 	if said.Timeout != nil {
 		said.Type, said.ExpiryTime = said.Timeout.Type, said.Timeout.ExpiryTime
 	}
@@ -316,9 +349,9 @@ type launchInfo struct {
 	Access entriesOf[string] `json:"application-acls"`
 }
 
-func readSubmission(r io.Reader) (func(rest) (body, error), error) {
+func readSubmission(text []byte) (func(rest) (body, error), error) {
 	var said submissionInfo
-	if err := readJSON(r, &said, "an application submission context"); err != nil {
+	if err := readJSON(text, &said, "an application submission context"); err != nil {
 		return nil, err
 	}
 	s, err := said.submission()

@@ -3,7 +3,10 @@ package yarn
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -215,6 +218,50 @@ func TestAppsSubmittedCountAll(t *testing.T) {
 		if s := q.Statistics; s.Submitted != 5 || s.Completed != 5 || s.Running+s.Pending+s.Failed+s.Killed != 0 {
 			t.Errorf("queue %s: %+v", queue, s)
 		}
+	}
+}
+
+// A body takes a bounded multiple of its length while it is decoded: its lists are bounded. The longest list that is
+// decoded has an element of 3 bytes for each comma, and takes less than 1 KiB for it with what is freed meanwhile.
+func TestRESTBodyTakesLittle(t *testing.T) {
+	f := newFleet(t, 1)
+	h := restHandler(f.f, nil)
+	for elements, want := range map[int]string{
+		mostSubmission/3 - 100: "commas, and may have", mostCommas + 1: "application id",
+	} {
+		text := `{"am-container-spec":{"local-resources":{"entry":[` + strings.Repeat("{},", elements-1) + `{}]}}}`
+		r := httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps?user.name=ana", strings.NewReader(text))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		runtime.ReadMemStats(&after)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d elements: status %d: %s, want %q", elements, w.Code, w.Body, want)
+		}
+		took := (after.TotalAlloc - before.TotalAlloc) >> 20
+		t.Logf("%d elements: %d MiB were allocated", elements, took)
+		if took > 64 {
+			t.Errorf("%d elements: %d MiB were allocated", elements, took)
+		}
+	}
+}
+
+// unreadBody is a body that nothing reads.
+type unreadBody struct{ t *testing.T }
+
+func (b unreadBody) Read([]byte) (int, error) {
+	b.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+// A request that names no user is refused before its body is read.
+func TestRESTBodyOfNoUserIsNotRead(t *testing.T) {
+	h := restHandler(newFleet(t, 1).f, nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps", unreadBody{t}))
+	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "default static user") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 }
 

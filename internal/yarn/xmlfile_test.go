@@ -60,7 +60,7 @@ func TestRESTBodyBombs(t *testing.T) {
 		"long":   `{"state":"` + strings.Repeat("x", 2*restBody) + `"}`,
 	} {
 		c := start(t, nil)
-		if status, _ := c.rest("PUT", "/apps/application_1_0001/state", text); status != 400 {
+		if status, _ := c.rest("PUT", "/apps/application_1_0001/state?user.name=ana", text); status != 400 {
 			t.Errorf("%s: status %d, want 400", name, status)
 		}
 	}

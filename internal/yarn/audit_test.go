@@ -41,6 +41,7 @@ func TestAudit(t *testing.T) {
 	}
 	r := httptest.NewRequest(http.MethodPut, "/ws/v1/cluster/apps/"+id+"/state?user.name=user",
 		strings.NewReader(`{"state":"KILLED"}`))
+	r.Header.Set("Content-Type", "application/json")
 	r.RemoteAddr = "10.0.0.8:99"
 	restHandler(f.f, nil).ServeHTTP(httptest.NewRecorder(), r)
 	for _, want := range []string{

@@ -32,6 +32,9 @@ func (c *cluster) rest(method, path, body string) (int, any) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	if body != "" {
+		q.Header.Set("Content-Type", "application/json")
+	}
 	r, err := http.DefaultClient.Do(q)
 	if err != nil {
 		c.t.Fatal(err)
@@ -283,10 +286,12 @@ func TestRESTReadsTagsAndTypes(t *testing.T) {
 	}
 	submit := func(tag string) {
 		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps?user.name=ana", strings.NewReader(
+		q := httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps?user.name=ana", strings.NewReader(
 			fmt.Sprintf(`{"application-id":%q,"unmanaged-AM":true,"application-tags":[%q],
-				"resource":{"memory":512,"vCores":1}}`, r.(*wire.NewApplication).ID, tag))))
+				"resource":{"memory":512,"vCores":1}}`, r.(*wire.NewApplication).ID, tag)))
+		q.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, q)
 		if w.Code != http.StatusAccepted {
 			t.Fatalf("submitted: status %d: %s", w.Code, w.Body)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -83,13 +84,20 @@ func changeREST(mux *http.ServeMux, f *front, cluster string) {
 	}
 }
 
-// readBody reads the body of a request, and decodes it by read. The body of a request that names no user is not read.
-// Bodies are decoded a few at a time, as replies are made, because a body takes several times its length meanwhile.
+// readBody reads the body of a request, and decodes it by read. It does not read the body of a request that names no
+// user, or of one that does not say that it is JSON: for a page of any site, browsers send other bodies to this server
+// without asking it first. Bodies are decoded a few at a time, as replies are made, because a body takes several times
+// its length meanwhile.
 func (f *front) readBody(
 	r *http.Request, read func(text []byte) (func(rest) (body, error), error),
 ) (func(rest) (body, error), error) {
 	if visitor(r) == staticUser {
 		return nil, errUnnamed
+	}
+	kind := r.Header.Get("Content-Type")
+	if media, _, _ := mime.ParseMediaType(kind); media != "application/json" && r.ContentLength != 0 {
+		return nil, &restError{http.StatusUnsupportedMediaType, "WebApplicationException",
+			fmt.Sprintf("the body must be JSON: the Content-Type must be application/json, not %q", kind)}
 	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -231,6 +231,7 @@ func TestRESTBodyTakesLittle(t *testing.T) {
 	} {
 		text := `{"am-container-spec":{"local-resources":{"entry":[` + strings.Repeat("{},", elements-1) + `{}]}}}`
 		r := httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps?user.name=ana", strings.NewReader(text))
+		r.Header.Set("Content-Type", "application/json")
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		w := httptest.NewRecorder()
@@ -262,6 +263,32 @@ func TestRESTBodyOfNoUserIsNotRead(t *testing.T) {
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps", unreadBody{t}))
 	if w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), "default static user") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+// A body must be JSON by its Content-Type. The types that a browser sends for a page of another site, without asking
+// this server first, are refused, and change nothing.
+func TestRESTBodyMustBeJSON(t *testing.T) {
+	f := newFleet(t, 1)
+	h := restHandler(f.f, nil)
+	for kind, want := range map[string]int{
+		"": 415, "text/plain": 415, "text/plain; application/json": 415, "application/x-www-form-urlencoded": 415,
+		"multipart/form-data; boundary=application/json": 415, "application/xml": 415, "application/jsonp": 415,
+		"application/json": 200, "Application/JSON; charset=UTF-8": 200, "application/json;": 200,
+	} {
+		app := f.submitOne(true)
+		for _, length := range []int64{17, -1} { // -1: chunked
+			r := httptest.NewRequest(http.MethodPut, "/ws/v1/cluster/apps/"+app.id.String()+"/state?user.name=user",
+				strings.NewReader(`{"state":"KILLED"}`))
+			r.ContentLength = length
+			r.Header.Set("Content-Type", kind)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != want || app.over != (want == 200) ||
+				want == 415 && !strings.Contains(w.Body.String(), "must be application/json, not") {
+				t.Errorf("%q: status %d, want %d: %s", kind, w.Code, want, w.Body)
+			}
+		}
 	}
 }
 

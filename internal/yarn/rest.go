@@ -246,6 +246,9 @@ func lowerValues(r *http.Request, name string, lower func(string) string) (list 
 	return slices.Compact(list)
 }
 
+// joined returns the values of a parameter that may be there several times, with commas between them.
+func joined(r *http.Request, name string) string { return strings.Join(r.URL.Query()[name], ",") }
+
 func splitUpper(s string) []string { return fields(strings.ToUpper(s)) }
 
 // fields splits a list at commas and spaces.
@@ -303,7 +306,7 @@ type appFilter struct {
 // filterOf reads the filters of a request, which are Hadoop's: states, finalStatus, user, queue, limit,
 // applicationTypes, applicationTags, name and the time ranges of start and finish, in ms.
 func filterOf(r *http.Request) (f appFilter, err error) {
-	for _, name := range fields(r.FormValue("states") + "," + r.FormValue("state")) {
+	for _, name := range fields(joined(r, "states") + "," + r.FormValue("state")) {
 		state := stateNamed(strings.ToUpper(name))
 		if state == 0 {
 			return f, badRequest(noState(name))
@@ -548,7 +551,7 @@ func (q rest) statistics() (body, error) {
 			"# of applicationTypes = %d, we temporarily support at most one applicationType", len(kinds)))
 	}
 	kind := strings.Join(kinds, "") // "": all
-	names := splitUpper(q.r.FormValue("states"))
+	names := splitUpper(joined(q.r, "states"))
 	if len(names) == 0 {
 		for s := wire.AppNew; s <= wire.AppKilled; s++ {
 			names = append(names, s.String())

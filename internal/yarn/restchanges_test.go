@@ -363,6 +363,30 @@ func TestTypeOfApplications(t *testing.T) {
 	invoke[wire.KillResponse](c, c.client, "forceKillApplication", &wire.KillRequest{ID: id})
 }
 
+// States are asked for as in Hadoop: applications and statistics take the parameter several times.
+func TestRESTStatesSeveralTimes(t *testing.T) {
+	c := start(t, nil)
+	id := c.submit(nil)
+	for query, want := range map[string]bool{
+		"states=FINISHED&states=accepted": true, "states=ACCEPTED&states=FINISHED": true,
+		"states=FINISHED,FAILED&states=KILLED": false, "states=FINISHED&state=ACCEPTED": true,
+	} {
+		if _, v := c.rest("GET", "/apps?"+query, ""); (at(v, "apps.app.id") == id.String()) != want {
+			t.Errorf("%s: found %v, want %v", query, at(v, "apps.app.id"), want)
+		}
+	}
+	_, v := c.rest("GET", "/appstatistics?states=FINISHED&states=ACCEPTED,finished", "")
+	if text := fmt.Sprint(at(v, "appStatInfo")); strings.Count(text, "state:") != 2 ||
+		!strings.Contains(text, "count:1 state:ACCEPTED") || !strings.Contains(text, "count:0 state:FINISHED") {
+		t.Errorf("statistics: %s", text)
+	}
+	for _, path := range []string{"/apps", "/appstatistics"} {
+		if status, _ := c.rest("GET", path+"?states=ACCEPTED&states=HAPPY", ""); status != http.StatusBadRequest {
+			t.Errorf("%s by a state that there is not: status %d", path, status)
+		}
+	}
+}
+
 // What may be seen by administrators only where the files say so: configuration and figures.
 func TestInstrumentation(t *testing.T) {
 	for lines, closed := range map[string]bool{

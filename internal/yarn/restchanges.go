@@ -289,7 +289,30 @@ type submissionInfo struct {
 	Label       string                         `json:"app-node-label-expression"`
 	MasterLabel string                         `json:"am-container-node-label-expression"`
 	Timeouts    map[string]listOf[timeoutWish] `json:"application-timeouts"`
+	Validity    int64                          `json:"attempt-failures-validity-interval"`
+	Logs        *logsInfo                      `json:"log-aggregation-context"`
 	Reservation string                         `json:"reservation-id"`
+}
+
+// logsInfo says which logs are aggregated, and how. What is not there is left to the NodeManagers' defaults.
+type logsInfo struct {
+	Include       *string `json:"log-include-pattern"`
+	Exclude       *string `json:"log-exclude-pattern"`
+	RolledInclude *string `json:"rolled-log-include-pattern"`
+	RolledExclude *string `json:"rolled-log-exclude-pattern"`
+	Policy        *string `json:"log-aggregation-policy-class-name"`
+	Parameters    *string `json:"log-aggregation-policy-parameters"`
+}
+
+// context makes the message, whose fields have the order of logsInfo's (LogAggregationContextProto).
+func (i *logsInfo) context() proto.Raw {
+	raw := proto.Raw{}
+	for n, text := range []*string{i.Include, i.Exclude, i.RolledInclude, i.RolledExclude, i.Policy, i.Parameters} {
+		if text != nil {
+			raw = proto.AppendString(raw, int32(n+1), *text)
+		}
+	}
+	return raw
 }
 
 type timeoutWish struct {
@@ -396,7 +419,10 @@ func (i *submissionInfo) submission() (*wire.Submission, error) {
 	s := &wire.Submission{
 		ID: id, Name: i.Name, Queue: i.Queue, Priority: wire.Priority(i.Priority), Launch: *launch,
 		Unmanaged: i.Unmanaged, MaxAttempts: i.MaxAttempts, Type: i.Type, KeepContainers: i.Keep,
-		Tags: i.Tags, Label: i.Label,
+		Validity: i.Validity, Tags: i.Tags, Label: i.Label,
+	}
+	if i.Logs != nil {
+		s.LogAggregation = i.Logs.context()
 	}
 	if i.MasterLabel != "" {
 		s.Label = i.MasterLabel

@@ -35,6 +35,9 @@ func TestRESTChanges(t *testing.T) {
 	submission := `{"application-id":"` + id + `","application-name":"by REST","queue":"etl","priority":3,
 		"application-type":"YARN","application-tags":{"tag":["a","b"]},"resource":{"memory":512,"vCores":1},
 		"application-timeouts":{"timeout":{"key":"LIFETIME","value":"3600"}},
+		"attempt-failures-validity-interval":60000,
+		"log-aggregation-context":{"log-include-pattern":"std.*","log-exclude-pattern":"",
+			"rolled-log-include-pattern":"sys.*","log-aggregation-policy-class-name":"org.Policy"},
 		"am-container-spec":{"commands":{"command":"master"},
 			"environment":{"entry":[{"key":"A","value":"1"}]},
 			"local-resources":{"entry":[{"key":"jar","value":{"resource":"hdfs://nn:9000/a.jar","type":"FILE",
@@ -46,6 +49,7 @@ func TestRESTChanges(t *testing.T) {
 		``, `{}`, `[]`, strings.Replace(submission, id, "application_x", 1),
 		strings.Replace(submission, `"FILE"`, `"BALLAD"`, 1), strings.Replace(submission, "c2VjcmV0", "?", 1),
 		strings.Replace(submission, "AmlkAnB3", "AmlkAnB3AmlkAnB3", 1),
+		strings.Replace(submission, "60000", `"soon"`, 1), strings.Replace(submission, `"std.*"`, "[]", 1),
 		strings.Replace(submission, "VIEW_APP", "DANCE", 1), strings.Replace(submission, "3600", "-1", 1),
 		strings.Replace(submission, `"queue":"etl"`, `"queue":"none"`, 1),
 		strings.Replace(submission, `"memory":512`, `"memory":99999`, 1),
@@ -65,6 +69,10 @@ func TestRESTChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.look(func(m *manager) {
+		s := &m.apps.byID[app].submission
+		if s.Validity != 60000 || string(s.LogAggregation) != "\n\x05std.*\x12\x00\x1a\x05sys.**\norg.Policy" {
+			t.Errorf("failures count for %d ms, logs are aggregated by %q", s.Validity, s.LogAggregation)
+		}
 		tokens, secrets, err := token.ReadCredentials(m.apps.byID[app].submission.Launch.Tokens())
 		if err != nil || len(tokens) != 1 || tokens[0].Kind != "KINDA" || tokens[0].Service != "nn:8020" ||
 			string(tokens[0].Password) != "pw" || string(secrets["k"]) != "secret" {

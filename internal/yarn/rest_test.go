@@ -286,7 +286,7 @@ func TestRESTReadsTagsAndTypes(t *testing.T) {
 	}
 	submit := func(tag string) {
 		r, _ := f.do(func(m *manager) (answer, error) { return client{m, ""}.newID(nil) })
-		q := httptest.NewRequest(http.MethodPost, "/ws/v1/cluster/apps?user.name=ana", strings.NewReader(
+		q := httptest.NewRequest(http.MethodPost, "http://rm:8088/ws/v1/cluster/apps/?user.name=ana", strings.NewReader(
 			fmt.Sprintf(`{"application-id":%q,"unmanaged-AM":true,"application-tags":[%q],
 				"resource":{"memory":512,"vCores":1}}`, r.(*wire.NewApplication).ID, tag)))
 		q.Header.Set("Content-Type", "application/json")
@@ -294,6 +294,10 @@ func TestRESTReadsTagsAndTypes(t *testing.T) {
 		h.ServeHTTP(w, q)
 		if w.Code != http.StatusAccepted {
 			t.Fatalf("submitted: status %d: %s", w.Code, w.Body)
+		}
+		id := r.(*wire.NewApplication).ID.String()
+		if at := w.Header().Get("Location"); at != "http://rm:8088/ws/v1/cluster/apps/"+id {
+			t.Errorf("%s is at %q", id, at)
 		}
 	}
 	submit("Nightly")

@@ -84,7 +84,7 @@ type body struct {
 // Names of bodies that are not written as a member.
 const (
 	alone    = "=" // the value itself is the body; in XML the element has the name that follows the "="
-	accepted = "+" // there is no body, and the status is 202
+	accepted = "+" // there is no body, the status is 202, and the value names what is now below the request's path
 )
 
 // A statement lists the kinds of resources, each with what queues and users have lent and borrowed of it.

@@ -72,7 +72,7 @@ func makeREST(w http.ResponseWriter, r *http.Request, b body, err error) (write 
 			if r.TLS != nil {
 				scheme = "https"
 			}
-			w.Header().Set("Location", scheme+"://"+r.Host+r.URL.Path)
+			w.Header().Set("Location", scheme+"://"+r.Host+r.URL.Path+"/"+b.value.(string))
 			w.WriteHeader(http.StatusAccepted)
 		}, 0
 	}

@@ -399,7 +399,7 @@ func readSubmission(text []byte) (func(rest) (body, error), error) {
 		if err := asREST(u.submit(&wire.SubmitRequest{Submission: *s})); err != nil {
 			return body{}, err
 		}
-		return body{accepted, nil}, nil
+		return body{accepted, s.ID.String()}, nil
 	}, err
 }
 

@@ -49,7 +49,7 @@ func TestRESTChanges(t *testing.T) {
 		``, `{}`, `[]`, strings.Replace(submission, id, "application_x", 1),
 		strings.Replace(submission, `"FILE"`, `"BALLAD"`, 1), strings.Replace(submission, "c2VjcmV0", "?", 1),
 		strings.Replace(submission, "AmlkAnB3", "AmlkAnB3AmlkAnB3", 1),
-		strings.Replace(submission, "60000", `"soon"`, 1), strings.Replace(submission, `"std.*"`, "[]", 1),
+		strings.Replace(submission, ":60000", `:"soon"`, 1), strings.Replace(submission, `"std.*"`, "[]", 1),
 		strings.Replace(submission, "VIEW_APP", "DANCE", 1), strings.Replace(submission, "3600", "-1", 1),
 		strings.Replace(submission, `"queue":"etl"`, `"queue":"none"`, 1),
 		strings.Replace(submission, `"memory":512`, `"memory":99999`, 1),

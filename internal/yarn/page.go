@@ -60,7 +60,7 @@ func (rm *ResourceManager) Views(user string) func(sched.JobID) bool {
 	return func(job sched.JobID) bool { return seen[job] }
 }
 
-// Visitor returns the user that a request of a browser names, as Hadoop's simple authentication does.
+// Visitor returns the user of a request of a browser, as REST does.
 func Visitor(r *http.Request) string { return visitor(r) }
 
 // servePage serves the page of the configuration, at paths that Hadoop does not serve; nil: there is none.

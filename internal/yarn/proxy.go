@@ -26,7 +26,7 @@ const (
 // proxyName is the proxy's name in Via headers, by which it recognizes its own requests.
 const proxyName = "sojourn-rm"
 
-// asker is the key, in a request's context, of the user that the request has proved to come from.
+// asker is the key, in a request's context, of the user that the request comes from, as front.proving found out.
 type asker struct{}
 
 // A proxy serves the pages of ApplicationMasters under /proxy/application_…. ApplicationMasters accept requests from
@@ -127,16 +127,19 @@ func reaches(c net.Conn, ln net.Addr) bool {
 // staticUser is Hadoop's name for a user who is not named.
 const staticUser = "dr.who"
 
-// visitor returns the user of a request: the authenticated user, else the one that the request names.
+// visitor returns the user of a request: the one that front.proving found out, else the one that the request names.
 func visitor(r *http.Request) string {
-	if user, proved := r.Context().Value(asker{}).(string); proved {
+	if user, found := r.Context().Value(asker{}).(string); found {
 		return user
 	}
-	if user := r.URL.Query().Get("user.name"); user != "" && !strings.ContainsAny(user, "\"; ,\\\r\n") {
+	if user := r.URL.Query().Get("user.name"); plain(user) {
 		return user
 	}
 	return staticUser
 }
+
+// plain reports whether a name of a user can be a cookie's value as it is.
+func plain(user string) bool { return user != "" && !strings.ContainsAny(user, "\"; ,\\\r\n") }
 
 // ServeHTTP serves /proxy/application_…/path, and the same with redirect/ before application: that is the form to which
 // ApplicationMasters redirect browsers. It forwards the request to the pages that the application's ApplicationMaster

@@ -3,6 +3,8 @@ package yarn
 import (
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +58,38 @@ func TestSuperusers(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (class(err) != classAuthorization ||
 			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s for %s from %s: %v, want %q", c.real, c.effective, c.from, err, c.want)
+		}
+	}
+}
+
+// Without Kerberos, too, REST acts for the user that doAs names, if the user of user.name may act for that one.
+func TestActingForOthersByREST(t *testing.T) {
+	f := newFleet(t, 0)
+	f.f.superusers.Store(&Superusers{"hue": {For: ACL{Users: []string{"ana", `a\b`}}, Hosts: []string{"10.0.0.1"}}})
+	h := restHandler(f.f, nil)
+	const unnamed, elsewhere = "is not allowed to impersonate", "Unauthorized connection for super-user"
+	for _, c := range []struct {
+		query, from string
+		status      int
+		want        string
+	}{
+		{"user.name=hue&doAs=ana", "10.0.0.1", 200, `"requestedUser":"ana"`},
+		{"user.name=hue&DOAS=ana", "10.0.0.1", 200, `"requestedUser":"ana"`},
+		{"user.name=hue", "10.0.0.1", 200, `"requestedUser":"hue"`},
+		{"user.name=bo&doAs=bo", "10.0.0.1", 200, `"requestedUser":"bo"`},
+		{"user.name=hue&doAs=ana", "10.0.0.2", 403, elsewhere},
+		{"user.name=hue&doAs=root", "10.0.0.1", 403, unnamed},
+		{"user.name=ana&doAs=root", "10.0.0.1", 403, unnamed},
+		{"user.name=hue&doAs=", "10.0.0.1", 403, "doAs must name a user"},
+		{`user.name=hue&doAs=a\b`, "10.0.0.1", 403, "doAs must name a user"},
+		{"doAs=ana", "10.0.0.1", 200, `"requestedUser":"dr.who"`}, // as in Hadoop
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/ws/v1/cluster/userinfo?"+c.query, nil)
+		r.RemoteAddr = c.from + ":99"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s from %s: status %d, %s, want %d and %s", c.query, c.from, w.Code, w.Body, c.status, c.want)
 		}
 	}
 }

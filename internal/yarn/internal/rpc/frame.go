@@ -19,7 +19,7 @@ const (
 	readBuffer = 4 << 10  // holds most frames
 	growBy     = 64 << 10 // how much memory a long frame gets before that much of it has arrived
 	keepBuffer = 64 << 10 // a larger buffer is not kept
-	freeBuffer = 16 << 10 // a smaller buffer of replies does not count in the Room
+	freeBuffer = 16 << 10 // a smaller buffer of replies, or of the last request, does not count in the Room
 	// keepBuffer for replies to a peer that has proved who it is: an ApplicationMaster that is granted hundreds of
 	// containers at once will be again
 	keepReplies = 1 << 20

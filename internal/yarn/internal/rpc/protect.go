@@ -168,6 +168,7 @@ func (w *wrappedConn) begin(peerMost int) *wrappedConn {
 
 func (w *wrappedConn) Read(p []byte) (int, error) {
 	for len(w.plain) == 0 {
+		w.plain = nil // it may be the end of a long frame
 		frame, err := w.in.next(w.most)
 		if err != nil {
 			return 0, err

@@ -55,8 +55,7 @@ func Handle[Q any, P interface {
 			q = new(Q)
 		}
 		if again, ok := any(q).(resetter); ok {
-			again.Reset()
-			c.request = q
+			defer c.keep(again)
 		}
 		if err := P(q).Decode(c.Body); err != nil {
 			return nil, &Error{Class: classServer, Message: "read request: " + err.Error(), Detail: FatalBadRequest}
@@ -65,9 +64,19 @@ func Handle[Q any, P interface {
 	}
 }
 
-// A resetter is a request that can be decoded into again, into the room that it has. What is in it is lent to the
-// method, as the call is.
-type resetter interface{ Reset() }
+// A resetter is a request that can be decoded into again, into the room that it has. Reset empties it, and returns how
+// many bytes of memory it keeps. What is in the request is lent to the method until it returns, as the call is: the
+// reply must not refer to it.
+type resetter interface{ Reset() (kept int) }
+
+// keep empties request q when its call is over, and keeps it for the next call if it then takes little memory. What is
+// kept does not count in the Room: a short message with many empty elements would take a lot that no limit knows of.
+func (c *Call) keep(q resetter) {
+	c.request = nil
+	if q.Reset() <= freeBuffer {
+		c.request = q
+	}
+}
 
 // A Server answers the calls of one protocol, or of two.
 type Server struct {

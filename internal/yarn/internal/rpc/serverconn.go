@@ -141,6 +141,7 @@ func (c *serverConn) next(ctx context.Context) error {
 	if err != nil {
 		return c.fail(h, err)
 	}
+	c.head, c.reply = requestHeader{}, responseHeader{} // they alias the frame, which may be long
 	if len(c.out) > mostUnsent || !c.in.more() {
 		return c.flush()
 	}

@@ -33,7 +33,7 @@ func BenchmarkRecorded(b *testing.B) {
 		m     message
 		empty func()
 	}{
-		{"ask-nodeHeartbeat", beat, beat.Reset},
+		{"ask-nodeHeartbeat", beat, func() { beat.Reset() }},
 		{"answer-nodeHeartbeat", beaten, func() { *beaten = HeartbeatResponse{} }},
 		{"ask-allocate", ask, func() { *ask = AllocateRequest{} }},
 		{"answer-allocate", answer, func() { *answer = AllocateResponse{} }},

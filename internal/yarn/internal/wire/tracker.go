@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+import (
+	"reflect"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
+)
 
 // ResourceTracker: what NodeManagers say and hear.
 //
@@ -165,17 +169,30 @@ type HeartbeatRequest struct {
 	Sequence              int64       // of tokens that this project does not hand out
 }
 
-// Reset empties the request, to be decoded into again. It keeps memory, and the host's name, which the next request has
-// again.
-func (m *HeartbeatRequest) Reset() {
+// Reset empties the request, to be decoded into again. It keeps the memory of the lists, and the host's name, which the
+// next request has again, and returns how many bytes that is. The lists hold on to nothing that was in them.
+func (m *HeartbeatRequest) Reset() (kept int) {
 	s := &m.Status
+	kept = len(s.Node.Host)
 	*m = HeartbeatRequest{
-		Status: NodeStatus{Node: NodeID{Host: s.Node.Host}, Containers: s.Containers[:0], Increased: s.Increased[:0],
-			rest: s.rest[:0]},
-		ContainerKey: MasterKey{Key: m.ContainerKey.Key[:0]},
-		NodeKey:      MasterKey{Key: m.NodeKey.Key[:0]},
-		Logs:         m.Logs[:0],
+		Status: NodeStatus{
+			Node:       NodeID{Host: s.Node.Host},
+			Containers: emptied(s.Containers, &kept),
+			Increased:  emptied(s.Increased, &kept),
+			rest:       emptied(s.rest, &kept),
+		},
+		ContainerKey: MasterKey{Key: emptied(m.ContainerKey.Key, &kept)},
+		NodeKey:      MasterKey{Key: emptied(m.NodeKey.Key, &kept)},
+		Logs:         emptied(m.Logs, &kept),
 	}
+	return kept
+}
+
+// emptied clears the elements of list, returns the list without them, and adds the bytes of its memory to size.
+func emptied[T any](list []T, size *int) []T {
+	clear(list)
+	*size += cap(list) * int(reflect.TypeFor[T]().Size())
+	return list[:0]
 }
 
 func (m *HeartbeatRequest) Fields(f *proto.Fields) {

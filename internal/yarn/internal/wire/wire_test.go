@@ -413,3 +413,40 @@ func TestFootprintCountsWhatIsMade(t *testing.T) {
 		t.Errorf("%d bytes are counted afterwards", n)
 	}
 }
+
+// A heartbeat that is reset keeps the memory of its lists, says how much that is, and holds on to nothing that was in
+// them: not to the message either, which its containers alias.
+func TestHeartbeatReset(t *testing.T) {
+	sent := HeartbeatRequest{
+		ContainerKey: MasterKey{Key: []byte("key")},
+		Logs:         make([]LogReport, 7),
+		Status: NodeStatus{
+			Node:       NodeID{Host: "host"},
+			Containers: make([]ContainerStatus, 100),
+			Increased:  []Container{{HTTPAddress: "host:1"}},
+		},
+	}
+	message := sent.Append(nil)
+	var q HeartbeatRequest
+	if err := q.Decode(message); err != nil {
+		t.Fatal(err)
+	}
+	s := q.Status
+	kept := q.Reset()
+	if least := 100*int(reflect.TypeFor[ContainerStatus]().Size()) + int(reflect.TypeFor[Container]().Size()) +
+		7*int(reflect.TypeFor[LogReport]().Size()) + len("hostkey"); kept < least || kept > 3*least {
+		t.Errorf("%d bytes are said to be kept, want some more than %d", kept, least)
+	}
+	if !reflect.DeepEqual(s.Containers, make([]ContainerStatus, 100)) || s.Increased[0].HTTPAddress != "" {
+		t.Error("a request that was reset still has what was in its lists")
+	}
+	if err := q.Decode(message); err != nil {
+		t.Fatal(err)
+	}
+	if &q.Status.Containers[0] != &s.Containers[0] || &q.Status.Increased[0] != &s.Increased[0] {
+		t.Error("the lists of the next request have other memory")
+	}
+	if got := q.Append(nil); !bytes.Equal(got, message) {
+		t.Errorf("the next request is\n%x, want\n%x", got, message)
+	}
+}

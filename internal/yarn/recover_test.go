@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/peer"
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
 
@@ -391,5 +392,28 @@ func TestGivenBackBeforeTheNodeRegisters(t *testing.T) {
 	giveBack(honest, 9, 2)
 	if got := len(f.m.finds.given[honest.app]); got != 1 || f.m.finds.allGiven != mostAllGiven {
 		t.Errorf("%d containers are noted where there is room for one, %d of all", got, f.m.finds.allGiven)
+	}
+}
+
+// An application is submitted in a message that has the field of the submission twice, as protobuf allows. It runs, and
+// after a restart it is the same application still.
+func TestSubmissionInPartsIsKept(t *testing.T) {
+	state, at := filepath.Join(t.TempDir(), "state"), newPorts().addresses(t)
+	keep := func(config *Config) { config.Kept.File, config.Addresses = state, at }
+	c := start(t, keep)
+	named := invoke[wire.NewApplication](c, c.client, "getNewApplication", &wire.Empty{})
+	one := wire.Submission{ID: named.ID, Name: "one", Resource: &wire.Resource{Memory: 512, VCores: 1},
+		Launch: wire.NewLaunchContext("master")}
+	q := proto.Raw(proto.AppendMessage(nil, 1, &one))
+	q = proto.AppendMessage(q, 1, proto.Raw(proto.AppendString(nil, 2, "two")))
+	if err := c.client.Call(t.Context(), "submitApplication", &q, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.stop()
+	c = start(t, keep)
+	c.node()
+	c.master = c.job(1)
+	if r := c.ends(named.ID, wire.AppFinished); r.Name != "two" {
+		t.Errorf("the application is named %q", r.Name)
 	}
 }

@@ -214,6 +214,17 @@ func (f *Fields) Lent(num int32, p *[]byte) {
 	}
 }
 
+// LentMessage is a field that holds a message which stays encoded. What is read aliases the message, unless the field
+// comes in parts: these are joined in memory of their own, which merges them as protobuf does.
+func (f *Fields) LentMessage(num int32, p *[]byte) {
+	if f.r.num != num || *p == nil {
+		f.Lent(num, p)
+		return
+	}
+	*p = append(*p, f.r.Lent()...) // what was lent has no room behind its end
+	f.r.Next()
+}
+
 // Skip is a field that is neither read nor written. It is passed over at once, without one more call of Fields.
 func (f *Fields) Skip(num int32) {
 	if f.r.num == num {

@@ -312,10 +312,14 @@ func (m *Raw) Decode(b []byte) error {
 	return nil
 }
 
-// Fields are all that it has, known or not.
+// Fields are all that it has, known or not. A message that comes in parts is the parts one after the other, which
+// merges them as protobuf does. A message that is there is not nil, even where it is empty.
 func (m *Raw) Fields(f *Fields) {
 	if f.Begins() {
-		*m = append(Raw{}, f.Encoded()...)
+		if *m == nil {
+			*m = Raw{}
+		}
+		*m = append(*m, f.Encoded()...)
 	}
 	f.Copy(*m)
 }

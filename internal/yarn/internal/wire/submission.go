@@ -30,7 +30,7 @@ type Submission struct {
 
 func (m *Submission) Fields(f *proto.Fields) {
 	if f.Begins() {
-		m.raw = bytes.Clone(f.Encoded())
+		m.raw = append(m.raw, f.Encoded()...) // of a message in parts all count: so protobuf merges
 	} else if !f.Reading() && len(m.raw) > 0 {
 		f.Copy(m.raw)
 		return
@@ -141,14 +141,15 @@ const (
 	launchACLs        = 6
 )
 
-// Tokens returns the credentials blob; nil: none.
+// Tokens returns the credentials blob, of several the last; nil: none.
 func (m *LaunchContext) Tokens() []byte {
+	var last []byte
 	for r := proto.Read(m.fields); r.Next(); {
 		if r.Num() == launchTokens {
-			return r.Bytes()
+			last = r.Lent()
 		}
 	}
-	return nil
+	return bytes.Clone(last)
 }
 
 // ACLs returns who may see and change the application.

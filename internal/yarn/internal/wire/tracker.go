@@ -127,10 +127,10 @@ func (m *NodeStatus) Fields(f *proto.Fields) {
 	proto.Repeated(f, 3, &m.Containers)
 	f.Message(4, &m.Health)
 	if f.Has(m.Utilization != nil) {
-		f.Lent(6, &m.Utilization)
+		f.LentMessage(6, &m.Utilization)
 	}
 	if f.Has(m.Machine != nil) {
-		f.Lent(7, &m.Machine)
+		f.LentMessage(7, &m.Machine)
 	}
 	proto.Repeated(f, 8, &m.Increased)
 	f.Rest(9, &m.rest)

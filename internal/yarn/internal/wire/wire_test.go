@@ -354,6 +354,75 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// FuzzSubmissionInParts submits an application in a message that has the field of the submission twice, as protobuf
+// allows. What is stored and passed on of it must be what the two parts were merged to.
+func FuzzSubmissionInParts(f *testing.F) {
+	sent := Submission{ID: ApplicationID{ID: 1, Timestamp: 2}, Name: "one", Resource: &Resource{Memory: 512, VCores: 1},
+		Launch: NewLaunchContext("master"), Tags: []string{"a"}, LogAggregation: proto.Raw{0x0a, 1, 'x'},
+		Master: []ResourceRequest{{Place: Anywhere, Resource: Resource{Memory: 1, VCores: 1}}}}
+	more := Submission{Name: "two", Launch: LaunchContext{proto.AppendString(nil, launchTokens, "t")}, Lifetime: 7,
+		Resource: &Resource{Others: Others("").Plus(Amount{"yarn.io/gpu", "", 2})}, Tags: []string{"b"}}
+	parts := [][]byte{nil, sent.Append(nil), more.Append(nil), proto.AppendString(nil, 2, "two"),
+		proto.AppendMessage(nil, 5, more.Launch.fields), proto.AppendString(nil, 14, "\x12\x01y")}
+	for _, a := range parts {
+		for _, b := range parts {
+			f.Add(a, b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		var merged SubmitRequest
+		if merged.Decode(proto.AppendBytes(proto.AppendBytes(nil, 1, a), 1, b)) != nil || len(a)+len(b) == 0 {
+			return // what is empty is written as if it were made here
+		}
+		got := merged.Submission
+		var stored, whole Submission
+		if err := stored.Decode(got.Append(nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := whole.Decode(append(bytes.Clone(a), b...)); err != nil {
+			t.Fatal(err)
+		}
+		got.raw, stored.raw, whole.raw = nil, nil, nil
+		if !reflect.DeepEqual(got, stored) || !reflect.DeepEqual(got, whole) {
+			t.Errorf("merged to\n%+v, stored as\n%+v, in one part\n%+v", got, stored, whole)
+		}
+	})
+}
+
+// Of credentials that come twice the last count, as protobuf has it.
+func TestLastTokens(t *testing.T) {
+	l := LaunchContext{proto.AppendString(proto.AppendString(nil, launchTokens, "old"), launchTokens, "new")}
+	if got := l.Tokens(); string(got) != "new" {
+		t.Errorf("tokens %q", got)
+	}
+	if got := (&LaunchContext{}).Tokens(); got != nil {
+		t.Errorf("tokens %q where there are none", got)
+	}
+}
+
+// What a node says of its use in parts is merged.
+func TestUseInParts(t *testing.T) {
+	for _, num := range []int32{6, 7} {
+		var s NodeStatus
+		m := proto.AppendMessage(nil, num, proto.Raw(proto.Append(nil, &Use{Memory: 5, Virtual: 6, Cores: 1})))
+		m = proto.AppendMessage(m, num, proto.Raw(proto.AppendInt32(nil, 1, 7)))
+		before := bytes.Clone(m)
+		if err := proto.Decode(m, &s); err != nil {
+			t.Fatal(err)
+		}
+		for _, encoded := range [][]byte{s.Utilization, s.Machine} {
+			var got Use
+			err := proto.Decode(encoded, &got)
+			if want := (Use{Memory: 7, Virtual: 6, Cores: 1}); encoded != nil && (err != nil || got != want) {
+				t.Errorf("field %d: %+v, %v", num, got, err)
+			}
+		}
+		if (s.Utilization == nil) == (s.Machine == nil) || !bytes.Equal(m, before) {
+			t.Errorf("field %d was read as %+v from %x", num, s, m)
+		}
+	}
+}
+
 func BenchmarkHeartbeat(b *testing.B) {
 	list, err := recording.Read("../../testdata/transcripts/nm-register-heartbeat.txt")
 	if err != nil {

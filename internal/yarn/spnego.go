@@ -41,8 +41,8 @@ func (f *front) proving(next http.Handler) http.Handler {
 }
 
 // acting returns the user that a request of user acts for: the one that the parameter doAs names, in any case of its
-// letters, else user. It fails if user may not act for that one. As in Hadoop, doAs of a request that names no user does
-// not count.
+// letters, else user. It fails if user may not act for that one. As in Hadoop, doAs of a request that names no user
+// does not count.
 func (f *front) acting(user string, r *http.Request) (string, error) {
 	for name, values := range r.URL.Query() {
 		if !strings.EqualFold(name, "doAs") || values[0] == user || user == staticUser {

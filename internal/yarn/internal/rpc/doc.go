@@ -40,11 +40,11 @@ const (
 	callSASL         = -33
 )
 
-// Hadoop's limits, and the times after which a peer that says nothing is given up.
+// Hadoop's limits, and the times after which a peer is given up.
 const (
 	DefaultMaxFrame  = 32 << 20         // bytes; Hadoop's ipc.maximum.data.length is 128 MiB
 	DefaultMaxConns  = 20_000           // open at once
-	DefaultHandshake = 20 * time.Second // from accepting to the first call
+	DefaultHandshake = 20 * time.Second // from accepting until the caller is known; pings do not prolong it
 	DefaultTransfer  = 30 * time.Second // for the rest of a frame that has begun, and for a reply to be taken
 	// between frames; Hadoop's clients connect again when they next have something to say
 	DefaultIdle = 5 * time.Minute

@@ -36,6 +36,7 @@ type frameReader struct {
 	idle     time.Duration // between frames
 	transfer time.Duration // for the rest of a frame
 	deadline time.Time     // as last set
+	until    time.Time     // no deadline is after it; zero: any may be
 	stopped  atomic.Bool   // no more frames are wanted
 	last     int           // bytes of the last frame, its length included
 	share    Share         // of memory: what long takes
@@ -61,7 +62,7 @@ func (f *frameReader) next(most int) ([]byte, error) {
 		f.long = nil
 		f.share.Hold(0)
 	}
-	if f.buf.Buffered() == 0 {
+	if f.buf.Buffered() < 4 {
 		f.wait(f.idle)
 	}
 	head, err := f.buf.Peek(4)
@@ -134,13 +135,16 @@ func (f *frameReader) more() bool {
 	return err == nil && rest-4 >= int(binary.BigEndian.Uint32(b[f.taken:]))
 }
 
-// wait sets the deadline for reading to d from now. It moves the deadline only if it is wrong by a second or, if d is
-// short, an eighth of d, because moving it costs more than reading a frame.
+// wait sets the deadline for reading to d from now, or to until if that is earlier. It moves the deadline only if it is
+// wrong by a second or, if d is short, an eighth of d, because moving it costs more than reading a frame.
 func (f *frameReader) wait(d time.Duration) {
 	if f.passive {
 		return
 	}
 	at := time.Now().Add(d)
+	if !f.until.IsZero() && at.After(f.until) {
+		at = f.until
+	}
 	if lag := at.Sub(f.deadline); lag < -deadlineLag || lag > min(deadlineLag, d/8) {
 		f.deadline = at
 		f.conn.SetReadDeadline(at)

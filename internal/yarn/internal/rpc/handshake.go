@@ -197,6 +197,7 @@ func (c *serverConn) proved(h *requestHeader, token []byte, l layer, peerMost in
 	b := c.bench
 	w := (&wrappedConn{Conn: c.conn, in: c.in, layer: l, most: b.limits.Frame, server: true}).begin(peerMost)
 	in := newFrameReader(w, c.in.idle, c.in.transfer)
+	in.until = c.in.until
 	in.share = b.server.Room.ShareOf(HostOf(c.call.Remote))
 	b.mu.Lock() // the server may be closing
 	defer b.mu.Unlock()

@@ -1,11 +1,15 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/kerberos"
@@ -180,5 +184,117 @@ func TestKerberosHandshake(t *testing.T) {
 	d.Secret = &Secret{[]byte("token"), []byte("password")}
 	if _, err := d.Dial(t.Context(), plainOnly); err == nil || !strings.Contains(err.Error(), "does not offer") {
 		t.Errorf("a token where none is taken: %v", err)
+	}
+}
+
+// lasts returns how long a server serves a peer: a function that gets the peer's end of the connection.
+func lasts(t *testing.T, s *Server, peer func(conn net.Conn)) (d time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ours, theirs := net.Pipe()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			defer theirs.Close()
+			peer(theirs)
+		})
+		newServerConn(newBench(s), ours).serve(t.Context())
+		d = time.Since(began)
+		ours.Close()
+		wg.Wait()
+	})
+	return d
+}
+
+// repeat writes b to conn a hundred times, with a pause before each time, or until the connection ends.
+func repeat(conn net.Conn, pause time.Duration, b []byte) {
+	for range 100 {
+		time.Sleep(pause)
+		if _, err := conn.Write(b); err != nil {
+			return
+		}
+	}
+}
+
+// A peer has so much time to say who it is, whatever else it sends. Then silence alone ends the connection.
+func TestHandshakeIsBounded(t *testing.T) {
+	const limit, day = 20 * time.Second, 24 * time.Hour
+	hello := []byte("hrpc\x09\x00\xdf")
+	ping := appendFrame(nil, &requestHeader{call: callPing, retry: retryNone})
+	negotiate := appendFrame(nil, &requestHeader{call: callSASL, retry: retryNone}, &saslMessage{state: saslNegotiate})
+	said := appendFrame(nil, &requestHeader{call: callContext, retry: retryNone},
+		&contextHeader{userInfo{effective: "u"}, protocol})
+	proven := func(conn net.Conn, p Protection) net.Conn {
+		c := &Client{protocol: protocol, conn: conn, in: newFrameReader(conn, day, day),
+			out: bytes.Clone(hello), most: DefaultMaxFrame, transfer: day}
+		if err := c.prove(&Secret{[]byte("token"), []byte("password")}, []Protection{p}); err != nil {
+			t.Error(err)
+		}
+		return c.conn
+	}
+	for name, c := range map[string]struct {
+		password func([]byte) ([]byte, error)
+		peer     func(conn net.Conn)
+		want     time.Duration
+	}{
+		"silence": {nil, func(conn net.Conn) { io.Copy(io.Discard, conn) }, limit},
+		"pings": {nil, func(conn net.Conn) {
+			conn.Write(hello)
+			repeat(conn, 3*time.Second, ping)
+		}, limit},
+		"a late frame in pieces": {nil, func(conn net.Conn) {
+			conn.Write(hello)
+			time.Sleep(15 * time.Second)
+			for i := range said {
+				conn.Write(said[i : i+1])
+				time.Sleep(time.Second)
+			}
+		}, limit},
+		"SASL that is not needed": {nil, func(conn net.Conn) {
+			conn.Write(hello)
+			go io.Copy(io.Discard, conn)
+			repeat(conn, 3*time.Second, negotiate)
+		}, limit},
+		"a proof without a context": {byPassword, func(conn net.Conn) {
+			time.Sleep(5 * time.Second)
+			repeat(proven(conn, Authentication), 3*time.Second, ping)
+		}, limit},
+		"a protected proof without a context": {byPassword, func(conn net.Conn) {
+			time.Sleep(5 * time.Second)
+			repeat(proven(conn, Privacy), 3*time.Second, ping)
+		}, limit},
+		"a known caller": {nil, func(conn net.Conn) {
+			conn.Write(hello)
+			time.Sleep(limit - time.Second)
+			conn.Write(said)
+			for range 20 {
+				time.Sleep(DefaultIdle - time.Second)
+				conn.Write(ping)
+			}
+			io.Copy(io.Discard, conn)
+		}, limit - time.Second + 20*(DefaultIdle-time.Second) + DefaultIdle},
+		"a known caller with half a length": {nil, func(conn net.Conn) {
+			conn.Write(hello)
+			time.Sleep(limit - time.Second)
+			conn.Write(append(bytes.Clone(said), ping[:2]...))
+			io.Copy(io.Discard, conn)
+		}, limit - time.Second + DefaultIdle},
+		"a known caller, protected": {byPassword, func(conn net.Conn) {
+			conn = proven(conn, Privacy)
+			conn.Write(said)
+			for range 20 {
+				time.Sleep(DefaultIdle - time.Second)
+				conn.Write(ping)
+			}
+			io.Copy(io.Discard, conn)
+		}, 20*(DefaultIdle-time.Second) + DefaultIdle},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &Server{Protocol: protocol, Methods: echo(), Password: c.password,
+				Protections: []Protection{Privacy, Authentication},
+				Limits:      Limits{Handshake: limit}}
+			if got := lasts(t, s, c.peer); got != c.want {
+				t.Errorf("the connection lasts %v, want %v", got, c.want)
+			}
+		})
 	}
 }

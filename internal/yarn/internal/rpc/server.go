@@ -126,9 +126,9 @@ func (s *Server) methods(protocol string) map[string]Method {
 type Limits struct {
 	Frame     int           // bytes
 	Conns     int           // open at once; more are closed unheard
-	Handshake time.Duration // until a connection's first call
+	Handshake time.Duration // from accepting a connection until its caller is known, whatever else is sent
 	Transfer  time.Duration // for a frame that has begun to arrive, or a reply to be taken
-	Idle      time.Duration // between calls
+	Idle      time.Duration // between frames, once the caller is known
 }
 
 // orDefaults returns the limits with defaults for zero fields.

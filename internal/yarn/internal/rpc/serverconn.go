@@ -40,6 +40,7 @@ func newServerConn(b *bench, nc net.Conn) *serverConn {
 		in:    newFrameReader(nc, b.limits.Handshake, b.limits.Transfer),
 		call:  Call{Remote: nc.RemoteAddr()},
 	}
+	c.in.until = time.Now().Add(b.limits.Handshake)
 	host := HostOf(nc.RemoteAddr())
 	c.in.share, c.call.owed = b.server.Room.ShareOf(host), b.server.Room.ShareOf(host)
 	return c
@@ -173,7 +174,7 @@ func (c *serverConn) context(b []byte) error {
 		}
 	}
 	c.known = true
-	c.in.idle = c.bench.limits.Idle
+	c.in.idle, c.in.until = c.bench.limits.Idle, time.Time{}
 	return nil
 }
 

@@ -210,7 +210,7 @@ func TestTopology(t *testing.T) {
 		"/y;; esac\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	top := newTopology(racks, script)
+	top := newTopology(racks, script, newResolver((&fakeNames{}).lookUp))
 	for range 2 {
 		if err := top.learn(t.Context(), "c7"); err != nil {
 			t.Fatal(err)

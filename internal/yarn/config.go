@@ -38,8 +38,9 @@ type Config struct {
 	// MostPriority is the highest priority of an application (yarn.cluster.max-application-priority): 0. A higher one
 	// is lowered to it.
 	MostPriority int32
-	// Racks are the racks of hosts (net.topology.table.file.name). RackScript is a program that prints the rack of the
-	// host that is its argument (net.topology.script.file.name). All other hosts are in DefaultRack.
+	// Racks are the racks of hosts, by address or by name (net.topology.table.file.name). RackScript is a program that
+	// prints the rack of the host that is its argument: its address, or its name where that has none
+	// (net.topology.script.file.name). All other hosts are in DefaultRack.
 	Racks      map[string]string
 	RackScript string
 	// Queues are the configured queues; Core.Queues may be empty.

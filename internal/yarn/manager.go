@@ -29,7 +29,7 @@ func newManager(config *Config, hosts Hosts, start masterLauncher, clock func() 
 		now:     now,
 		log:     log,
 		keys:    newKeys(),
-		nodes:   newNodeTable(hosts.set(), newResolver(systemAddresses), newTopology(config.Racks, config.RackScript)),
+		nodes:   newNodeTable(hosts.set(), config.Racks, config.RackScript),
 		queues:  placement{config.Queues, config.Queues.leaves(), map[string]bool{}},
 		apps:    newAppTable(now.UnixMilli()),
 		live:    newLiveness(config.Expiry, config.Quiet),

@@ -10,7 +10,9 @@ import (
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
-func newNodeTable(hosts hostSet, r *resolver, t *topology) nodeTable {
+// newNodeTable returns a table without nodes. racks and rackScript are those of Config.
+func newNodeTable(hosts hostSet, racks map[string]string, rackScript string) nodeTable {
+	r := newResolver(systemAddresses)
 	return nodeTable{
 		byID:     map[wire.NodeID]*node{},
 		racks:    map[string]sched.RackID{},
@@ -19,7 +21,7 @@ func newNodeTable(hosts hostSet, r *resolver, t *topology) nodeTable {
 		classes:  map[string]bool{},
 		came:     map[string]bool{},
 		newest:   map[*node]int64{},
-		topology: t,
+		topology: newTopology(racks, rackScript, r),
 		hosts:    hosts,
 		resolver: r,
 	}

@@ -1,11 +1,12 @@
 package yarn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,18 +26,26 @@ const (
 )
 
 // A topology knows the racks of hosts: by the table that it was given, and by the operator's script, which is asked
-// once for each host. It may be used by many goroutines.
+// once for each host. As Hadoop does, both are asked by the address of a host where there is one; the table by its name
+// as well. It may be used by many goroutines.
 type topology struct {
-	script string        // net.topology.script.file.name; "": none
-	asked  chan struct{} // scripts that run
+	script    string            // net.topology.script.file.name; "": none
+	table     map[string]string // racks by host, as spelled writes it
+	addressed bool              // the table names addresses
+	resolver  *resolver
+	asked     chan struct{} // scripts that run
 
 	mu    sync.Mutex
-	known map[string]string // racks by host, of the table and of the script
+	known map[string]string // racks of hosts that were learned
 }
 
-func newTopology(racks map[string]string, script string) *topology {
-	t := &topology{script: script, known: map[string]string{}, asked: make(chan struct{}, mostScripts)}
-	maps.Copy(t.known, racks)
+func newTopology(racks map[string]string, script string, r *resolver) *topology {
+	t := &topology{script: script, table: map[string]string{}, resolver: r, known: map[string]string{},
+		asked: make(chan struct{}, mostScripts)}
+	for host, rack := range racks {
+		t.table[spelled(host)] = rack
+		t.addressed = t.addressed || isAddress(host)
+	}
 	return t
 }
 
@@ -44,13 +53,11 @@ func newTopology(racks map[string]string, script string) *topology {
 func (t *topology) of(host string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if rack := t.known[host]; rack != "" {
-		return rack
-	}
-	return DefaultRack
+	return cmp.Or(t.known[host], t.table[spelled(host)], DefaultRack)
 }
 
-// learn asks the script for a host's rack, where that was not asked yet. It may take as long as the script does.
+// learn finds out a host's rack, where that is not known yet: by the addresses of the host, which it looks up, and by
+// the script. It may take as long as these do. A host whose addresses are not found counts by its name.
 func (t *topology) learn(ctx context.Context, host string) error {
 	if t.knows(host) {
 		return nil
@@ -58,44 +65,78 @@ func (t *topology) learn(ctx context.Context, host string) error {
 	if strings.HasPrefix(host, "-") || !wellNamed(host) || strings.Contains(host, " ") {
 		return fmt.Errorf("host %.200q: must be a name or an address", host)
 	}
+	unresolved := t.resolver.learn(ctx, host)
+	names := t.resolver.names(host)
+	for _, name := range slices.Backward(names) { // the name itself is the first
+		if rack := t.table[name]; rack != "" {
+			return t.keep(host, rack)
+		}
+	}
+	if t.script == "" {
+		return unresolved
+	}
+	rack, err := t.ask(ctx, host, preferred(names))
+	if err != nil || rack == "" {
+		return err
+	}
+	return t.keep(host, rack)
+}
+
+// preferred returns by which of its names, which are resolver.names, the script is asked for a host: by an address, of
+// IPv4 if there is one, as Java does, else by its name.
+func preferred(names []string) string {
+	addresses := names[1:]
+	if i := slices.IndexFunc(addresses, func(a string) bool { return !strings.Contains(a, ":") }); i >= 0 {
+		return addresses[i]
+	}
+	return append(addresses, names[0])[0]
+}
+
+// ask asks the script for the rack of a host by one of its names; "": another call has asked meanwhile.
+func (t *topology) ask(ctx context.Context, host, name string) (string, error) {
 	select {
 	case t.asked <- struct{}{}:
 		defer func() { <-t.asked }()
 	case <-time.After(scriptWait):
-		return fmt.Errorf("ask %s for the rack of %s: %d of it run, and none ends", t.script, host, mostScripts)
+		return "", fmt.Errorf("ask %s for the rack of %s: %d of it run, and none ends", t.script, host, mostScripts)
 	case <-ctx.Done():
-		return ctx.Err()
+		return "", ctx.Err()
 	}
-	if t.knows(host) { // another call has asked meanwhile
-		return nil
+	if t.knows(host) {
+		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, scriptTime)
 	defer cancel()
 	var out beginning
-	cmd := exec.CommandContext(ctx, t.script, host)
+	cmd := exec.CommandContext(ctx, t.script, name)
 	cmd.Stdout, cmd.WaitDelay = &out, scriptLinger
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return fmt.Errorf("ask %s for the rack of %s: %w", t.script, host, err)
+		return "", fmt.Errorf("ask %s for the rack of %s: %w", t.script, name, err)
 	}
 	rack := strings.Fields(string(out.text))
 	if len(rack) != 1 || !strings.HasPrefix(rack[0], "/") || !wellNamed(rack[0]) {
-		return fmt.Errorf("ask %s for the rack of %s: got %.100q, must be a path like /rack1", t.script, host, out.text)
+		return "", fmt.Errorf("ask %s for the rack of %s: got %.100q, must be a path like /rack1", t.script, name, out.text)
 	}
+	return rack[0], nil
+}
+
+// keep notes the rack of a host.
+func (t *topology) keep(host, rack string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.known) >= mostHosts {
 		return fmt.Errorf("rack of %s: those of %d hosts are kept already", host, mostHosts)
 	}
-	t.known[host] = rack[0]
+	t.known[host] = rack
 	return nil
 }
 
-// knows reports whether the script need not be asked for the rack of a host: the rack is known, or there is no script.
+// knows reports whether there is nothing more to find out about the rack of a host.
 func (t *topology) knows(host string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, known := t.known[host]
-	return known || t.script == ""
+	return known || !t.addressed && (t.script == "" || t.table[spelled(host)] != "")
 }
 
 // A beginning keeps the first scriptOutput bytes of what is written to it.

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,6 +22,50 @@ func rackScript(t *testing.T, text string) string {
 	return path
 }
 
+// Racks are asked for by the addresses of a host, as in Hadoop, in a table by its name as well. The script gets an
+// address of IPv4 if there is one. A host whose addresses are not found counts by its name, and is looked up again.
+func TestRacksByAddress(t *testing.T) {
+	names := &fakeNames{}
+	names.say("a", "10.0.0.1")
+	names.say("b", "2001:db8::2", "10.0.0.2")
+	names.say("c", "10.0.0.3")
+	names.say("e", "2001:db8::5")
+	script := rackScript(t, "echo /by-script/$1\n")
+	table := map[string]string{"10.0.0.1": "/one", "a": "/by-name", "2001:DB8:0::2": "/two", "c": "/three", "d": "/four",
+		"10.0.0.9": "/nine"}
+	for _, c := range []struct {
+		what   string
+		table  map[string]string
+		script string
+		host   string
+		rack   string // "": an error, and DefaultRack
+		asked  bool   // for addresses
+	}{
+		{"the address goes before the name", table, "", "a", "/one", true},
+		{"any address counts, in any spelling", table, script, "b", "/two", true},
+		{"no address is in the table", table, "", "c", "/three", true},
+		{"no address is found", table, "", "d", "/four", true},
+		{"an address as a name", table, "", "10.0.0.9", "/nine", false},
+		{"nothing is found", table, "", "x", "", true},
+		{"a table of names", map[string]string{"a": "/by-name"}, "", "a", "/by-name", false},
+		{"a table of names before the script", map[string]string{"a": "/by-name"}, script, "a", "/by-name", false},
+		{"the script gets the address", nil, script, "a", "/by-script/10.0.0.1", true},
+		{"of IPv4 if there is one", nil, script, "b", "/by-script/10.0.0.2", true},
+		{"else of IPv6", nil, script, "e", "/by-script/2001:db8::5", true},
+		{"else the name", nil, script, "x", "/by-script/x", true},
+	} {
+		top := newTopology(c.table, c.script, newResolver(names.lookUp))
+		names.forget()
+		err := top.learn(t.Context(), c.host)
+		if want := cmp.Or(c.rack, DefaultRack); top.of(c.host) != want || (err != nil) != (c.rack == "") {
+			t.Errorf("%s: %s is in %s, error %v; want %s", c.what, c.host, top.of(c.host), err, want)
+		}
+		if asked := len(names.forget()) > 0; asked != c.asked {
+			t.Errorf("%s: asked for addresses %v, want %v", c.what, asked, c.asked)
+		}
+	}
+}
+
 // A child that a script leaves with its output open is not waited for: it may live for ever.
 func TestScriptThatLeavesAChild(t *testing.T) {
 	script := rackScript(t, "sleep 300 &\necho $! > $0.pid\necho /one\n")
@@ -33,7 +78,7 @@ func TestScriptThatLeavesAChild(t *testing.T) {
 		}
 	})
 	began := time.Now()
-	top := newTopology(nil, script)
+	top := newTopology(nil, script, newResolver((&fakeNames{}).lookUp))
 	if err := top.learn(t.Context(), "a"); err != nil || top.of("a") != "/one" {
 		t.Errorf("%v: rack %s", err, top.of("a"))
 	}
@@ -61,6 +106,7 @@ func TestStrangersRunNoScript(t *testing.T) {
 		config.RackScript = script
 		config.Hosts = func() (Hosts, error) { return Hosts{Excluded: []string{"evil"}}, nil }
 	})
+	c.look(func(m *manager) { m.nodes.resolver.lookUp = (&fakeNames{}).lookUp })
 	tracker := c.tracker()
 	for _, host := range []string{"evil", "a b", "a\x01", "good"} {
 		q := registration(7, wire.Resource{Memory: 4096, VCores: 4})

@@ -101,7 +101,7 @@ func beatInParts(f *front) rpc.Method {
 	})
 }
 
-// learnRack asks the operator's script for the rack of a node, if the node may join.
+// learnRack finds out the rack of a node, if the node may join.
 func learnRack(ctx context.Context, f *front, q *wire.RegisterNodeRequest) {
 	refused := ""
 	f.look(func(m *manager) { refused = tracker{m}.refuses(q) })

@@ -192,7 +192,8 @@ func resourceNames() string {
 }
 
 // validateGiven reports what is wrong with a cluster that a user has described: what Validate says, or that its nodes
-// have nothing that a task asks for by default (Options).
+// have none of the resources that tasks hold whose job names none (Options). Such a cluster is refused whatever the
+// trace is, also if each of its tasks names other resources.
 func (c *Cluster) validateGiven() error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -203,7 +204,8 @@ func (c *Cluster) validateGiven() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("classes: no class has memory, vcores, map-slots or reduce-slots: tasks need some of these")
+	return fmt.Errorf("classes: no class has memory, vcores, map-slots or reduce-slots: give it one, as in " +
+		"memory=8GiB; tasks of jobs that name no resources need it")
 }
 
 // Validate reports what is wrong with c: the field, and what it should be.

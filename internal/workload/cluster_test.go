@@ -138,8 +138,8 @@ func TestClusterErrors(t *testing.T) {
 		"nodes=0,vcores=1": `nodes: "0" must be a whole number from 1 to 1048576`,
 		"nodes=2": "class node: no resources: give map-slots and reduce-slots, or " +
 			"memory and vcores",
-		"nodes=3,accelerators=1": "classes: no class has memory, vcores, map-slots or reduce-slots: tasks need " +
-			"some of these",
+		"nodes=3,accelerators=1": "classes: no class has memory, vcores, map-slots or reduce-slots: give it one, as " +
+			"in memory=8GiB; tasks of jobs that name no resources need it",
 		"nodes=2,disk-io=100":                 "classes: no class has memory, vcores, map-slots or reduce-slots",
 		"nodes=2,racks=3,vcores=1":            "racks 3: must be from 1 to the number of nodes, 2",
 		"nodes=2,vcores=1,vcores=2":           "vcores is given twice",

@@ -45,6 +45,7 @@ var longtermCard = Card{
 			Name:    "rounds",
 			Kind:    Integer,
 			Default: "7",
+			Max:     100_000,
 			Meaning: "how many rounds are remembered, the present one included; 0: all",
 		},
 		Param{

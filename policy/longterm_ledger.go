@@ -147,7 +147,7 @@ type charge struct {
 // finds them, in whatever order its queues are created. A user's account outlasts the user's jobs.
 //
 // An event costs O(depth) additions. A change of capacity, of the configuration or of the present users costs
-// O(queues), and so does the end of a round.
+// O(queues), and so does the end of a round; with decay it costs O(queues · rounds).
 type ledger struct {
 	At       sched.Time // the instant of the last decision; in a saved ledger, when it was saved
 	Capacity sched.Resources
@@ -341,33 +341,39 @@ func (l *ledger) restart() {
 	l.Jobs, l.rows = sched.Per[finished]{}, sched.Per[*account]{}
 }
 
-// singleRounds is how many rounds endRounds ends one by one at most, while all rounds are remembered. A run in which
-// something happens more often than that does not depend on how many rounds are ended at once.
-const singleRounds = 1024
+// singleCost bounds the cost of the rounds that endRounds ends one by one after a gap: their number × the charges that
+// each of them rounds. It is a few milliseconds for each account.
+const singleCost = 1 << 16
+
+// singleRounds returns how many rounds endRounds ends one by one at most, beside the first. A run in which something
+// happens more often than that does not depend on how many rounds are ended at once. Without decay no charge is
+// rounded, and all rounds but the first end at once.
+func (t *terms) singleRounds() int64 {
+	if t.decay == 0 {
+		return 0
+	}
+	return int64(singleCost / max(64, t.rounds))
+}
 
 // endRounds ends the rounds that are over by now, and reports whether there were any. At the end of a round all
-// accounts forget the oldest remembered round (parameter rounds) and a part of the rest (decay). O(accounts) for each
-// round. After a long gap not every round costs that. Of a limited number of remembered rounds, only the last ones
-// count. If all are remembered, those beyond singleRounds end at once.
+// accounts forget the oldest remembered round (parameter rounds) and a part of the rest (decay). That costs
+// O(accounts), with decay O(accounts · rounds). After a long gap, the rounds that are over beyond those of singleRounds
+// end at once, in O(accounts · (rounds + log gap)).
 func (l *ledger) endRounds(now sched.Time) (ended bool) {
 	if l.terms.round == 0 || l.terms.rounds == 0 && l.terms.decay == 0 {
 		return false
 	}
 	over := int64((l.Before + now) / l.terms.round)
-	most := int64(l.terms.rounds)
-	if most > 0 && over-l.Round > most {
-		l.Round = over - most - 1 // the rounds before that end as one, which is forgotten
-	}
 	for l.Round < over {
 		end := sched.Time(l.Round+1)*l.terms.round - l.Before
 		l.eachClock(func(c *clock, began *theory.UnitTime, rounds *[]theory.UnitTime) {
 			*rounds = l.endRound(end, c, began, *rounds)
 		})
 		l.Round++
-		if n := over - l.Round - singleRounds; most == 0 && n > 0 {
+		if n := over - l.Round - l.terms.singleRounds(); n > 0 {
 			end += sched.Time(n) * l.terms.round
 			l.eachClock(func(c *clock, began *theory.UnitTime, rounds *[]theory.UnitTime) {
-				l.endWhole(n, end, c, *rounds)
+				*rounds = l.endWhole(n, end, c, *rounds)
 				*began = c.Value
 			})
 			l.Round += n
@@ -387,24 +393,57 @@ func (l *ledger) eachClock(f func(c *clock, began *theory.UnitTime, rounds *[]th
 	}
 }
 
-// endWhole ends n whole rounds of clock c at once, the last of them at end. A round makes x + d of the value x, where d
-// is the charge of a round, and keeps the part k of that. So n rounds make kⁿ·x + (k + k² + … + kⁿ)·d of it. Both terms
-// follow from those of n÷2 rounds, in O(log n). A value differs from what n calls of endRound make of it by what those
-// calls round.
-func (l *ledger) endWhole(n int64, end sched.Time, c *clock, rounds []theory.UnitTime) {
+// endWhole ends n whole rounds of clock c at once, the last of them at end, and returns the charges of the rounds that
+// are still remembered. If all rounds are remembered, a round makes x + d of the value x, where d is the charge of a
+// round, and keeps the part k of that. So n rounds make kⁿ·x + (k + k² + … + kⁿ)·d of it. Both terms follow from those
+// of n÷2 rounds, in O(log n). A value differs from what n calls of endRound make of it by what those calls round.
+// Without decay it does not differ.
+func (l *ledger) endWhole(n int64, end sched.Time, c *clock, rounds []theory.UnitTime) []theory.UnitTime {
 	one := fading{keep: wholeKept / 1_000_000 * (1_000_000 - l.terms.decay)}
 	one.charge = theory.Held(c.Rate, int64(l.terms.round)).Scale(one.keep, wholeKept)
 	all := fading{keep: wholeKept}
-	for ; n > 0; n /= 2 {
-		if n%2 == 1 {
+	for left := n; left > 0; left /= 2 {
+		if left%2 == 1 {
 			all = all.then(one)
 		}
 		one = one.then(one)
 	}
-	c.Value, c.Since = all.of(c.Value), end
+	c.Since = end
+	if l.terms.rounds > 0 {
+		return l.rememberWhole(n, all.keep, c, rounds)
+	}
+	c.Value = all.of(c.Value)
 	for i := range rounds {
 		rounds[i] = rounds[i].Scale(all.keep, wholeKept)
 	}
+	return rounds
+}
+
+// rememberWhole is endWhole for a limited number of remembered rounds. Together the n rounds keep the part keep, in
+// units of wholeKept, of an amount. The value of clock c is the sum of the remembered charges and a rest. So the value
+// at the end is the sum of the charges that are remembered then, and what the rounds keep of the rest. The charges of
+// forgotten rounds are in neither. O(remembered rounds).
+func (l *ledger) rememberWhole(n, keep int64, c *clock, rounds []theory.UnitTime) []theory.UnitTime {
+	rest := c.Value
+	for _, r := range rounds {
+		rest = rest.Sub(r)
+	}
+	most := max(int64(len(rounds)), int64(l.terms.rounds)-1)
+	fresh := min(n, most)
+	old := rounds[max(0, int64(len(rounds))+fresh-most):]
+	remembered := make([]theory.UnitTime, int64(len(old))+fresh)
+	c.Value = rest.Scale(keep, wholeKept)
+	for i, r := range old {
+		remembered[i] = r.Scale(keep, wholeKept)
+		c.Value = c.Value.Add(remembered[i])
+	}
+	charge := theory.Held(c.Rate, int64(l.terms.round))
+	for i := len(remembered) - 1; i >= len(old); i-- { // a charge is rounded once for each round that ends after it
+		charge = charge.Scale(1_000_000-l.terms.decay, 1_000_000)
+		remembered[i] = charge
+		c.Value = c.Value.Add(charge)
+	}
+	return remembered
 }
 
 // wholeKept is the unit of fading.keep: the whole of an amount.

@@ -456,7 +456,7 @@ func TestLongtermRoundsAtOnce(t *testing.T) {
 			for k := sched.Time(1); k <= rounds; k++ {
 				before = l.endRound(k*time.Second, &single, &began, before)
 			}
-			l.endWhole(rounds, rounds*time.Second, &whole, after)
+			after = l.endWhole(rounds, rounds*time.Second, &whole, after)
 			for what, pair := range map[string][2]theory.UnitTime{
 				"value": {single.Value, whole.Value}, "a remembered round": {before[0], after[0]},
 			} {
@@ -468,6 +468,92 @@ func TestLongtermRoundsAtOnce(t *testing.T) {
 			if whole.Since != single.Since || whole.Rate != single.Rate {
 				t.Errorf("decay %d, rate %d: goes on as %+v, want %+v", decay, rate, whole, single)
 			}
+		}
+	}
+}
+
+// Where only the last rounds are remembered, rounds that end at once leave what they leave one by one, and go on as
+// these. Without decay both are equal to the last unit. With it, each round that ends alone rounds the value and all
+// remembered charges.
+func TestLongtermRememberedRoundsAtOnce(t *testing.T) {
+	const second = int64(time.Second)
+	for _, rounds := range []int64{1, 7, 500, 5000} {
+		for _, most := range []int{1, 2, 7, 300, 1000} {
+			for _, decay := range []int64{0, 1, 1000, 100_000, 1_000_000} {
+				for _, rate := range []int64{0, -3, wholeCluster, 1e18} {
+					l := ledger{terms: terms{round: time.Second, rounds: most, decay: decay}}
+					single := clock{Value: theory.Held(1e12, 12345*second), Rate: rate}
+					var before []theory.UnitTime
+					for k := range int64(min(most-1, 400)) { // one charge is not like the next
+						before = append(before, theory.Held(wholeCluster+k*1e9, second))
+						single.Value = single.Value.Add(before[k])
+					}
+					whole, began := single, single.Value
+					after := l.endWhole(rounds, sched.Time(rounds)*time.Second, &whole, slices.Clone(before))
+					for k := sched.Time(1); k <= sched.Time(rounds); k++ {
+						before = l.endRound(k*time.Second, &single, &began, before)
+					}
+					what := fmt.Sprintf("%d rounds, %d remembered, decay %d, rate %d", rounds, most, decay, rate)
+					roundings := 2 * float64(rounds)
+					if decay == 0 {
+						roundings = 0
+					}
+					same := func(of string, one, all theory.UnitTime, roundings float64) {
+						off := math.Abs(one.Sub(all).Float())
+						if off > roundings+1e-12*math.Abs(one.Float())*min(1, roundings) {
+							t.Errorf("%s, %s: %v one by one, %v at once", what, of, one, all)
+						}
+					}
+					same("value", single.Value, whole.Value, roundings*float64(most))
+					if len(before) != len(after) || whole.Since != single.Since || whole.Rate != single.Rate {
+						t.Fatalf("%s: goes on as %+v with %d rounds, want %+v with %d", what, whole, len(after), single,
+							len(before))
+					}
+					for i := range before {
+						same(fmt.Sprint("remembered round ", i), before[i], after[i], roundings)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Ten years in which nothing happens, where many rounds of 1 s are remembered: the next decision does not walk through
+// all of them. Each round keeps 1 − decay, and q1 has the whole cluster all the time. So q1 is counted for the sum of
+// (1 − decay)^k seconds, k from 1 to the number of earlier rounds that are remembered.
+func TestLongtermManyRoundsAfterYears(t *testing.T) {
+	const years = 10 * 365 * 24 * 3600
+	for _, decay := range []float64{0, 0.1, 0.00001} {
+		for _, rounds := range []int{7, 5000, 100_000} {
+			spec := fmt.Sprintf("longterm:guaranteed=0,round=1s,rounds=%d,quantum=0s,decay=%f", rounds, decay)
+			x := newTill(t, spec, 1, 1)
+			x.step(0, x.node(4), x.job(1, 100))
+			x.step(years)
+			want := float64(rounds - 1)
+			if keep := 1 - decay; keep < 1 {
+				want = keep * (1 - math.Pow(keep, want)) / decay
+			}
+			q, _ := x.core.QueueNamed("q1")
+			got := x.policy.Ledger.of(&x.core.View, q).at(x.core.Now).Seconds() / wholeCluster
+			if math.Abs(got-want) > 1e-6*want {
+				t.Errorf("decay %v, %d rounds: q1 is counted for %v s, want %v", decay, rounds, got, want)
+			}
+		}
+	}
+}
+
+// How many rounds end one by one after a gap depends on their cost, so that the cost of a decision has a bound. Without
+// decay all but the first end at once, as nothing is rounded.
+func TestLongtermSingleRounds(t *testing.T) {
+	for _, c := range []struct {
+		rounds int
+		decay  int64
+		want   int64
+	}{
+		{0, 1, 1024}, {0, 0, 0}, {7, 0, 0}, {1, 1, 1024}, {64, 1, 1024}, {1024, 1, 64}, {100_000, 1, 0},
+	} {
+		if got := (&terms{rounds: c.rounds, decay: c.decay}).singleRounds(); got != c.want {
+			t.Errorf("%d rounds, decay %d: %d end one by one, want %d", c.rounds, c.decay, got, c.want)
 		}
 	}
 }

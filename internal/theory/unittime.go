@@ -67,13 +67,23 @@ func (u UnitTime) Compare(o UnitTime) int {
 	return 1
 }
 
-// Scale returns u × part ÷ whole, rounded towards minus infinity; whole > 0 and part >= 0. It allocates: it is for what
-// happens once in a while.
+// Scale returns u × part ÷ whole, rounded towards minus infinity; whole > 0, part >= 0, and the result is in range. It
+// multiplies to 192 bits, and divides these by whole, 64 bits at a time from the highest.
 func (u UnitTime) Scale(part, whole int64) UnitTime {
-	x := u.big()
-	x.Mul(x, big.NewInt(part))
-	x.Div(x, big.NewInt(whole)) // Euclidean, which for whole > 0 rounds down
-	return fromBig(x)
+	a, by := u.abs(), uint64(whole)
+	carried, low := bits.Mul64(a.Lo, uint64(part))
+	high, middle := bits.Mul64(uint64(a.Hi), uint64(part))
+	middle, carry := bits.Add64(middle, carried, 0)
+	hi, rest := bits.Div64((high+carry)%by, middle, by)
+	lo, rest := bits.Div64(rest, low, by)
+	scaled := UnitTime{int64(hi), lo}
+	if u.Hi >= 0 {
+		return scaled
+	}
+	if rest > 0 {
+		scaled = scaled.Add(UnitTime{Lo: 1})
+	}
+	return scaled.Neg()
 }
 
 // Float returns u in unit·nanoseconds as the nearest float64, or next to it.

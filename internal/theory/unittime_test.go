@@ -34,6 +34,12 @@ func TestUnitTimeAgainstBig(t *testing.T) {
 		want.Mul(want, big.NewInt(3))
 		want.Div(want, big.NewInt(7))
 		same("scale", y.Scale(3, 7), want)
+		whole := rapid.Int64Range(1, math.MaxInt64).Draw(t, "whole")
+		part := rapid.Int64Range(0, whole).Draw(t, "part")
+		want = mul(a, b)
+		want.Mul(want, big.NewInt(part))
+		want.Div(want, big.NewInt(whole))
+		same("scale a large one", x.Scale(part, whole), want)
 		f, _ := new(big.Float).SetInt(mul(a, b)).Float64()
 		if math.Abs(x.Float()-f) > 1e-12*math.Abs(f) {
 			t.Fatalf("float: %v, want %v", x.Float(), f)

@@ -124,3 +124,17 @@ func TestQuietVerbs(t *testing.T) {
 		t.Errorf("%d commands remark on something without -q, must be sim, run and convert", remarks)
 	}
 }
+
+// A conversion from SWIM to SWIM for a cluster remarks on nothing: a reader on this cluster makes the same jobs.
+func TestConvertKnowsItsCluster(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("jobs.tsv", []byte("a\t0\t0\t1000\t9000000000\t1000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range []string{"nodes=2,map-slots=2,reduce-slots=1", "nodes=1,memory=2GiB,vcores=2"} {
+		status, _, errs := sojourn(t, "workload", "convert", "jobs.tsv", "--to", "swim", "--cluster", cluster)
+		if status != statusOK || errs != "" {
+			t.Errorf("%s: exit status %d, %q", cluster, status, errs)
+		}
+	}
+}

@@ -229,9 +229,8 @@ func (f *costFlags) read(c *workload.Cluster, seed uint64) (sim.Costs, workload.
 }
 
 // addMasters returns the jobs with ApplicationMasters (workload.Master.AddTo) as --masters and the flags beside it
-// describe them; without --masters the jobs as they are. The block size and the startup time of tasks in o tell which
-// jobs run in their masters, and for how long. Errors are the user's: flags that lack --masters, a size that is none,
-// masters that cluster c has no room for.
+// describe them; without --masters the jobs as they are. The block size in o tells which jobs run in their masters.
+// Errors are the user's: flags that lack --masters, a size that is none, masters that cluster c has no room for.
 func (f *costFlags) addMasters(jobs workload.Source, c *workload.Cluster, o workload.Options) (workload.Source, error) {
 	if f.masters == "" {
 		for _, flag := range []string{"uber", "master-start", "master-vcores"} {
@@ -246,7 +245,7 @@ func (f *costFlags) addMasters(jobs workload.Source, c *workload.Cluster, o work
 	if m.Size[sched.Memory], err = wholeMiB(f.masters); err != nil {
 		return nil, usageError{fmt.Errorf("--masters: %w", err)}
 	}
-	m.Block, m.TaskStart = o.Block, o.Startup
+	m.Block = o.Block
 	if err := m.Fit(c); err != nil {
 		return nil, usageError{fmt.Errorf("--masters: %w", err)}
 	}

@@ -157,7 +157,7 @@ func workloadConvert(a *app) *cobra.Command {
 			if sameFile(s.trace, made.path) {
 				return usagef("%s and %s are one file: give %s another name", s.trace, made.file(), made.file().flag)
 			}
-			return writeWorkload(a, &made, workload.Format(to), jobs)
+			return writeWorkload(a, &made, target{workload.Format(to), o}, jobs)
 		}}
 	s.registerPart(c)
 	f := c.Flags()
@@ -171,16 +171,23 @@ func workloadConvert(a *app) *cobra.Command {
 // formatsWritten are the formats of workloads that can be written.
 var formatsWritten = []string{string(workload.SWIM), string(workload.SLS), string(workload.YAML)}
 
-func writeWorkload(a *app, made *product, f workload.Format, jobs workload.Source) error {
+// A target is the format in which a workload is written, and the options with which it is read again.
+type target struct {
+	format  workload.Format
+	options workload.Options
+}
+
+// writeWorkload writes jobs, and remarks on what the format cannot hold of them.
+func writeWorkload(a *app, made *product, t target, jobs workload.Source) error {
 	var losses workload.Losses
-	jobs = losses.Watch(f, jobs)
+	jobs = losses.Watch(t.format, t.options, jobs)
 	defer func() {
 		if what := losses.String(); what != "" {
 			a.remark("%s", what)
 		}
 	}()
 	return made.make(a, func(to io.Writer) error {
-		_, err := workload.Write(to, f, jobs)
+		_, err := workload.Write(to, t.format, jobs)
 		return err
 	})
 }
@@ -281,7 +288,7 @@ func (g *generatorFlags) write(a *app) error {
 		if g.format == "" {
 			format = workload.YAML // it has task times, which SWIM cannot hold
 		}
-		return writeWorkload(a, &g.made, format, workload.FacebookMix(g.jobs, g.arrivals, o))
+		return writeWorkload(a, &g.made, target{format, o}, workload.FacebookMix(g.jobs, g.arrivals, o))
 	case "":
 	default:
 		return usagef("--mix %q: must be facebook", g.mix)
@@ -298,7 +305,7 @@ func (g *generatorFlags) write(a *app) error {
 			return usageError{err}
 		}
 	}
-	return writeWorkload(a, &g.made, format, gen.Source(o))
+	return writeWorkload(a, &g.made, target{format, o}, gen.Source(o))
 }
 
 func (g *generatorFlags) generator() (workload.Generator, error) {

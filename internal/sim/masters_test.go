@@ -16,7 +16,7 @@ func memory(mib int64) sched.Resources { return sched.Resources{sched.Memory: mi
 
 // withMasters makes jobs whose masters hold 1536 MiB and start in 5 s; their tasks hold 1024.
 func withMasters(uber bool, c *workload.Cluster, jobs ...mr) workload.Source {
-	m := workload.Master{Size: memory(1536), Start: 5 * sec, Uber: uber, Block: 100, TaskStart: sec}
+	m := workload.Master{Size: memory(1536), Start: 5 * sec, Uber: uber, Block: 100}
 	var list []*sched.JobSpec
 	for _, j := range jobs {
 		j.mapEach, j.redEach = memory(1024), memory(1024)

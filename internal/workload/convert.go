@@ -135,6 +135,7 @@ func (o *Options) fromBytes(spec sched.JobSpec, ordinal int64, b traffic) (*sche
 	maps := StageTruth{
 		Tasks:  int32(n),
 		Base:   o.Startup,
+		Start:  o.Startup,
 		Rate:   o.MapRate,
 		Block:  o.Block,
 		Input:  b.input,
@@ -150,7 +151,14 @@ func (o *Options) fromBytes(spec sched.JobSpec, ordinal int64, b traffic) (*sche
 			return nil, fmt.Errorf("shuffle: %d bytes make %d reduces, must be at most %d", b.shuffle, r, MaxTasks)
 		}
 		maps.Output = b.shuffle
-		reduces = StageTruth{Tasks: int32(r), Base: o.Startup, Rate: o.ReduceRate, Shuffle: b.shuffle, Output: b.output}
+		reduces = StageTruth{
+			Tasks:   int32(r),
+			Base:    o.Startup,
+			Start:   o.Startup,
+			Rate:    o.ReduceRate,
+			Shuffle: b.shuffle,
+			Output:  b.output,
+		}
 	}
 	for _, s := range [...]*StageTruth{&maps, &reduces} {
 		if err := s.check(); err != nil {

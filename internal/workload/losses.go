@@ -15,14 +15,15 @@ import (
 //
 // YAML holds all fields that a trace can give. The others hold of JobSpec, StageSpec and StageTruth:
 //
-//   - SWIM: Name, Submit, and of all stages together Input, Shuffle and Output. Tasks, Base, Rate, Block and PerTask
-//     are held where they are what its reader makes of these bytes by default.
+//   - SWIM: Name, Submit, and of all stages together Input, Shuffle and Output. Tasks, Base, Start, Rate, Block and
+//     PerTask are held where they are what its reader makes of these bytes by the options given to Watch.
 //   - SLS: Name, User, Queue, Type, Submit, and of each stage Kind, Tasks, the memory and vcores of PerTask, and the
 //     times of tasks, which List, Base, Rate and Sigma make, in whole milliseconds.
 type Losses struct {
-	format Format
-	jobs   int64
-	counts [numLosses]int64 // jobs, by what they lose
+	format  Format
+	options Options // with which what is written is read again
+	jobs    int64
+	counts  [numLosses]int64 // jobs, by what they lose
 }
 
 // A loss is something that a job may have and a format may not hold.
@@ -41,6 +42,7 @@ const (
 	lostNeeds
 	lostSpeeds
 	lostDelays
+	lostStarts
 	numLosses
 )
 
@@ -57,11 +59,13 @@ var lossNames = [numLosses]string{
 	lostCounts:    "numbers of tasks: they are computed anew from bytes",
 	lostSpeeds:    "speeds on classes of nodes",
 	lostDelays:    "delays",
+	lostStarts:    "starts of containers apart from the rest of a task, for jobs in their masters",
 }
 
-// Watch yields the jobs of s, and counts what format f cannot hold of them.
-func (l *Losses) Watch(f Format, s Source) Source {
-	l.format = f
+// Watch yields the jobs of s, and counts what format f cannot hold of them. What is written is read again with options
+// o, those of a cluster or Defaults. Their SizeScale does not matter: s has scaled its sizes already.
+func (l *Losses) Watch(f Format, o Options, s Source) Source {
+	l.format, l.options = f, o
 	return func(yield func(*sched.JobSpec, error) bool) {
 		for job, err := range s {
 			if err == nil {
@@ -87,7 +91,7 @@ func (l *Losses) count(job *sched.JobSpec) {
 		job.Max != (sched.Resources{})
 	has[lostParts] = job.Submit%time.Millisecond != 0 && l.format == SLS
 	if l.format == SWIM {
-		swimLosses(&has, job, t)
+		l.swimLosses(&has, job, t)
 		has[lostOwner] = job.User != "" || job.Queue != "" || job.Type != mapReduce
 	}
 	has[lostDelays] = job.Delays != 0
@@ -98,6 +102,7 @@ func (l *Losses) count(job *sched.JobSpec) {
 			continue
 		}
 		has[lostBytes] = has[lostBytes] || st.Input+st.Shuffle+st.Output > 0
+		has[lostStarts] = has[lostStarts] || st.Start > 0
 		for k, n := range needs {
 			switch sched.ResourceKind(k) {
 			case sched.Memory, sched.VCores:
@@ -121,10 +126,12 @@ func (l *Losses) count(job *sched.JobSpec) {
 }
 
 // swimLosses notes in has what of the stages of a job, whose Payload is t, differs from what the reader of SWIM makes
-// of the job's bytes by default.
-func swimLosses(has *[numLosses]bool, job *sched.JobSpec, t *Truth) {
+// of the job's bytes. Without a cluster, tasks may hold what the reader gives them on a cluster with or without slots.
+func (l *Losses) swimLosses(has *[numLosses]bool, job *sched.JobSpec, t *Truth) {
 	in, shuffle, out := t.Bytes()
-	o := Defaults()
+	o := l.options
+	o.SizeScale = 1
+	clustered := o.Nodes > 0
 	again, err := o.fromBytes(sched.JobSpec{}, 1, traffic{in, shuffle, out})
 	if err != nil {
 		has[lostCounts], has[lostTimes] = true, true
@@ -135,14 +142,17 @@ func swimLosses(has *[numLosses]bool, job *sched.JobSpec, t *Truth) {
 	for i := range t.Stages {
 		st, needs := t.Stages[i], job.Stages[i].PerTask
 		slots := again.Stages[min(i, len(again.Stages)-1)].PerTask
-		has[lostNeeds] = has[lostNeeds] || needs != slots && !needsContainer(needs)
+		has[lostNeeds] = has[lostNeeds] || needs != slots && (clustered || !needsContainer(needs))
 		if i >= len(read.Stages) {
 			has[lostTimes] = has[lostTimes] || st.List != nil || st.Rate != o.ReduceRate
 			continue
 		}
 		has[lostCounts] = has[lostCounts] || st.Tasks != read.Stages[i].Tasks
-		st.Tasks, st.Speeds = read.Stages[i].Tasks, nil
-		has[lostTimes] = has[lostTimes] || !reflect.DeepEqual(st, read.Stages[i])
+		start := st.Start
+		st.Tasks, st.Speeds, st.Start = read.Stages[i].Tasks, nil, read.Stages[i].Start
+		same := reflect.DeepEqual(st, read.Stages[i])
+		has[lostTimes] = has[lostTimes] || !same
+		has[lostStarts] = has[lostStarts] || same && start != st.Start
 	}
 }
 

@@ -21,7 +21,7 @@ func TestLossesOfEachField(t *testing.T) {
 		"Profile": {swim, sls}, "Delays": {swim, sls}, "Name": {}, "Submit": {},
 		"PerTask": {swim, sls},
 		"Base":    {swim}, "Rate": {swim, sls}, "Sigma": {swim, sls}, "Block": {swim, sls}, "Speeds": {swim, sls},
-		"List": {swim}, "Input": {sls}, "Shuffle": {sls}, "Output": {sls}, "Tasks": {swim},
+		"List": {swim}, "Input": {sls}, "Shuffle": {sls}, "Output": {sls}, "Tasks": {swim}, "Start": {swim, sls},
 	}
 	// No trace gives these, or they follow from the fields above.
 	others := []string{"Stages", "Probes", "Open", "Payload", "Kind", "After", "Asked", "MaxAttempts", "InputBytes",
@@ -46,7 +46,10 @@ func TestLossesOfEachField(t *testing.T) {
 					t.Fatal(err)
 				}
 				truth := job.Payload.(*Truth)
-				l := Losses{format: Format(f)}
+				if f == sls {
+					truth.Stages[0].Start = 0
+				}
+				l := Losses{format: Format(f), options: o}
 				if l.count(job); l.String() != "" {
 					t.Fatalf("the plain job loses %s", l.String())
 				}
@@ -95,7 +98,7 @@ func TestLossesOfStages(t *testing.T) {
 		SWIM: {"task times", "numbers of tasks", "resources of tasks", "speeds on classes", "delays"},
 		SLS:  {"bytes of tasks", "speeds on classes", "delays"},
 	} {
-		l := Losses{format: f}
+		l := Losses{format: f, options: Defaults()}
 		l.count(mustRead(t, text, Defaults())[0])
 		for _, what := range want {
 			if !strings.Contains(l.String(), what) {
@@ -129,18 +132,84 @@ func TestLosses(t *testing.T) {
 		{"a\t1\t1\t10\t0\t0\n", SWIM, ""},
 		{"a\t1\t1\t10\t0\t0\n", SLS, "sls does not hold, and results may change by it: " +
 			"of 1 of 1 job bytes of tasks: reading and shuffling take no time there; " +
-			"of 1 of 1 job parts of a millisecond of times"},
+			"of 1 of 1 job parts of a millisecond of times; " +
+			"of 1 of 1 job starts of containers apart from the rest of a task, for jobs in their masters"},
 		{"jobs:\n- {name: a, user: me, maps: {times: [{time: 1s, input: 5}]}}", SWIM,
 			"swim does not hold, and results may change by it: of 1 of 1 job task times: they are computed anew " +
 				"from bytes; of 1 of 1 job user, queue or type"},
 	} {
 		var l Losses
 		if _, err := Write(io.Discard, c.format,
-			l.Watch(c.format, Of(mustRead(t, c.text, Defaults())...))); err != nil {
+			l.Watch(c.format, Defaults(), Of(mustRead(t, c.text, Defaults())...))); err != nil {
 			t.Errorf("%s to %s: %v", c.text, c.format, err)
 		}
 		if got := l.String(); got != c.want {
 			t.Errorf("%s to %s\n%s\nwant\n%s", c.text, c.format, got, c.want)
 		}
 	}
+}
+
+// SWIM loses nothing of a job where its reader makes the same job again: of numbers and resources of tasks, by the same
+// cluster. A cluster bounds the number of reduces, and one with containers gives each task one.
+func TestLossesOfACluster(t *testing.T) {
+	const numbers, resources = "of 1 of 1 job numbers of tasks", "of 1 of 1 job resources of tasks"
+	slots, containers := "nodes=2,map-slots=2,reduce-slots=1", "nodes=1,memory=2GiB,vcores=4"
+	const large = "a\t0\t0\t1000\t9000000000\t1000\n" // nine reduces where the number has no bound
+	const maps = "jobs:\n- {name: a, submit: 0s, maps: {count: 1, time: 1s, startup: 1s, rate: 50e6, block: 128MiB, " +
+		"input: 1000, "
+	const listed = maps + "output: 5000000000}, " +
+		"reduces: {count: 5, time: 1s, startup: 1s, rate: 25e6, shuffle: 5000000000}}\n"
+	const held = maps + "resources: {memory: 1GiB, vcores: 1}}}\n"
+	for _, c := range []struct{ text, reads, again, want string }{
+		{large, "", "", ""},
+		{large, slots, slots, ""},
+		{large, containers, containers, ""},
+		{large, slots, "", numbers},
+		{large, "", slots, numbers},
+		{large, slots, containers, resources},
+		{listed, "", "", ""},
+		{listed, slots, slots, numbers},
+		{held, "", "", ""}, // the reader is to know a cluster with containers
+		{held, containers, containers, ""},
+		{held, slots, slots, resources},
+		{held, "", "nodes=1,memory=2GiB", resources},
+	} {
+		var l Losses
+		for _, err := range l.Watch(SWIM, optionsOf(t, c.again), Of(mustRead(t, c.text, optionsOf(t, c.reads))...)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := l.String(); !strings.Contains(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%s, read for %q, and again for %q: %q, want %q", c.text, c.reads, c.again, got, c.want)
+		}
+	}
+}
+
+// Sizes that were scaled are written as they are, and not scaled again.
+func TestLossesOfScaledSizes(t *testing.T) {
+	o := Defaults()
+	o.SizeScale = 10
+	var l Losses
+	for _, err := range l.Watch(SWIM, o, Of(mustRead(t, "a\t0\t0\t1000000000\t9000000000\t1000\n", o)...)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := l.String(); got != "" {
+		t.Errorf("%q, want nothing", got)
+	}
+}
+
+// optionsOf returns the options of a cluster, or, without one, the default.
+func optionsOf(t *testing.T, cluster string) Options {
+	t.Helper()
+	if cluster == "" {
+		return Defaults()
+	}
+	c, err := ParseCluster(cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Options()
 }

@@ -15,21 +15,17 @@ type Master struct {
 	Start sched.Time      // from its launch until it asks for tasks
 	// Uber has small jobs run all their tasks in the container of the master, one after the other (Hadoop:
 	// mapreduce.job.ubertask.enable, which is false): those of at most 9 maps, one reduce and Block bytes of input.
+	// Their tasks need no containers of their own, and so no time for the start of these (StageTruth.Start).
 	Uber  bool
 	Block int64
-	// TaskStart is the time that the container of a task takes to start. A task of an uber job does not need it. It is
-	// part of StageTruth.Base where a trace gives bytes (Options.Startup), that is where the stage has a Rate. Times
-	// that a trace gives are those of the tasks alone.
-	TaskStart sched.Time
 }
 
 // DefaultMaster is that of Hadoop; its time to start is ours, a few times that of a task.
 func DefaultMaster() Master {
 	return Master{
-		Size:      sched.Resources{sched.Memory: 1536, sched.VCores: 1},
-		Start:     5 * time.Second,
-		Block:     Defaults().Block,
-		TaskStart: Defaults().Startup,
+		Size:  sched.Resources{sched.Memory: 1536, sched.VCores: 1},
+		Start: 5 * time.Second,
+		Block: Defaults().Block,
 	}
 }
 
@@ -107,10 +103,8 @@ func (m *Master) withMaster(spec *sched.JobSpec) *sched.JobSpec {
 	truth.Stages = append(slices.Clone(t.Stages), StageTruth{Tasks: 1, Base: m.Start})
 	if truth.Uber = m.Uber && m.isUber(spec); truth.Uber {
 		for i := range t.Stages {
-			if t.Stages[i].Rate == 0 {
-				continue
-			}
-			truth.Stages[i].Base = max(0, truth.Stages[i].Base-m.TaskStart)
+			st := &truth.Stages[i]
+			st.Base, st.Start = st.Base-st.Start, 0
 		}
 	}
 	job.Payload = &truth

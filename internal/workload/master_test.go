@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -55,7 +56,8 @@ func TestMasterLeads(t *testing.T) {
 }
 
 // The times of an uber job's tasks are shorter by the start of a container only where they contain it: where a task's
-// time is a start and its bytes. The time of a trace that gives times is the task's own, in whichever form it stands.
+// time is computed from its bytes, or where the trace says so. The time of a trace that gives times is the task's own,
+// in whichever form it stands.
 func TestUberKeepsGivenTimes(t *testing.T) {
 	c, err := ParseCluster("nodes=1,memory=8GiB,vcores=8")
 	if err != nil {
@@ -63,21 +65,41 @@ func TestUberKeepsGivenTimes(t *testing.T) {
 	}
 	m := DefaultMaster()
 	m.Uber = true
-	for maps, want := range map[string]time.Duration{
-		"{count: 3, time: 1s}":                          time.Second,
-		"{times: [1s, 1s, 1s]}":                         time.Second,
-		"{count: 3, time: 1s, input: 30MB}":             time.Second,
-		"{count: 3, time: 1s, rate: 10e6, input: 30MB}": time.Second, // of the two seconds one is the bytes'
+	o := c.Options()
+	o.Startup = 5 * time.Second
+	for text, want := range map[string]time.Duration{
+		"{count: 3, time: 1s}":              time.Second,
+		"{times: [1s, 1s, 1s]}":             time.Second,
+		"{count: 3, time: 1s, input: 30MB}": time.Second,
+		// One more second is the bytes'.
+		"{count: 3, time: 10s, rate: 10e6, input: 30MB}":              11 * time.Second,
+		"{count: 3, time: 10s, startup: 3s, rate: 10e6, input: 30MB}": 8 * time.Second,
+		"{count: 3, time: 10s, startup: 10s}":                         0,
 	} {
-		jobs := mustRead(t, "jobs:\n- {name: a, submit: 0s, maps: "+maps+"}\n", c.Options())
-		for job, err := range m.AddTo(Of(jobs...), c) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			truth := job.Payload.(*Truth)
-			if got := truth.Time(0, 1); !truth.Uber || got != want {
-				t.Errorf("%s: a task takes %v (uber: %v), want %v", maps, got, truth.Uber, want)
-			}
+		uberTakes(t, m, c, mustRead(t, "jobs:\n- {name: a, submit: 0s, maps: "+text+"}\n", o), want)
+	}
+	swim := mustRead(t, "a\t0\t0\t50000000\t0\t0\n", o)
+	if got := swim[0].Payload.(*Truth).Time(0, 1); got != 6*time.Second {
+		t.Errorf("with the start of a container a task of SWIM takes %v, want 6s", got)
+	}
+	uberTakes(t, m, c, swim, time.Second)
+	var yaml strings.Builder
+	if _, err := Write(&yaml, YAML, Of(swim...)); err != nil {
+		t.Fatal(err)
+	}
+	uberTakes(t, m, c, mustRead(t, yaml.String(), Defaults()), time.Second)
+}
+
+// uberTakes holds that the first task of each job takes so long in the container of master m.
+func uberTakes(t *testing.T, m Master, c *Cluster, jobs []*sched.JobSpec, want time.Duration) {
+	t.Helper()
+	for job, err := range m.AddTo(Of(jobs...), c) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth := job.Payload.(*Truth)
+		if got := truth.Time(0, 1); !truth.Uber || got != want {
+			t.Errorf("%+v: a task takes %v (uber: %v), want %v", truth.Stages[0], got, truth.Uber, want)
 		}
 	}
 }

@@ -58,6 +58,10 @@ type Truth struct {
 type StageTruth struct {
 	Tasks int32
 	Base  sched.Time // each task's time apart from Rate
+	// Start is the part of Base that the container of a task takes to start; at most Base. A task that runs in the
+	// container of its job's master does not need it. It is known where times are computed from bytes
+	// (Options.Startup), or where the trace says it; else zero.
+	Start sched.Time `json:",omitempty"`
 	Rate  float64    // bytes a second of Input + Shuffle that a task gets through; zero: they take no time
 	Sigma float64    // task times are multiplied by exp(Sigma·N − Sigma²/2), N standard normal: their mean stays
 	// Input of each task but the last, as a file system splits a file; zero: all tasks have equal parts
@@ -69,7 +73,7 @@ type StageTruth struct {
 	// job's code uses the hardware there. By name of class; a class that is missing has 1.
 	Speeds []ClassSpeed `json:",omitempty"`
 
-	List []Task // where a trace knows every task; else nil. Base, Rate, Sigma and Block do not apply then
+	List []Task // where a trace knows every task; else nil. Base, Start, Rate, Sigma and Block do not apply then
 }
 
 // A ClassSpeed is the speed of a job's tasks on a class of nodes, relative to the class's own speed; positive.

@@ -221,10 +221,13 @@ func (l yamlLine) stage(key string, t *StageTruth) yamlLine {
 	l = l.open(key)
 	if t.List == nil {
 		l = l.raw("count", strconv.Itoa(int(t.Tasks))).
-			raw("time", t.Base.String()).
-			float("sigma", t.Sigma).
-			float("rate", t.Rate)
-		return l.number("block", t.Block).
+			raw("time", t.Base.String())
+		if t.Start > 0 {
+			l = l.raw("startup", t.Start.String())
+		}
+		return l.float("sigma", t.Sigma).
+			float("rate", t.Rate).
+			number("block", t.Block).
 			number("input", t.Input).
 			number("shuffle", t.Shuffle).
 			number("output", t.Output).

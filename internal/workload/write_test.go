@@ -114,7 +114,7 @@ func drawnProgram(t *rapid.T, spec sched.JobSpec) *sched.JobSpec {
 func drawnStage(t *rapid.T, f Format, least int) StageTruth {
 	n := rapid.IntRange(least, 4).Draw(t, "tasks")
 	if f == YAML && rapid.Bool().Draw(t, "alike") {
-		return StageTruth{
+		st := StageTruth{
 			Tasks: int32(n),
 			Base:  sched.Time(rapid.Int64Range(0, 1e13).Draw(t, "time")),
 			Sigma: rapid.Float64Range(0, 5).Draw(t, "sigma"),
@@ -123,6 +123,8 @@ func drawnStage(t *rapid.T, f Format, least int) StageTruth {
 			Shuffle: rapid.Int64Range(0, 1e15).Draw(t, "shuffle"),
 			Output:  rapid.Int64Range(0, 1e15).Draw(t, "output"),
 		}
+		st.Start = sched.Time(rapid.Int64Range(0, int64(st.Base)).Draw(t, "startup"))
+		return st
 	}
 	list := make([]Task, n)
 	for i := range list {

@@ -154,8 +154,11 @@ func TestYAMLErrors(t *testing.T) {
 		job("maps: {count: 1, time: 1s, sigma: .nan}"): `jobs.maps.sigma: ".nan" must be a number from 0 to 5`,
 		job("maps: {count: 1, tim: 1s}"): "trace:3:34: jobs.maps.tim: is not known here; known " +
 			"are count, time, sigma",
-		job("maps: {count: 1}"):              "jobs.maps: must have count and time, or times",
-		job("maps: {times: [1s], count: 1}"): "jobs.maps: times says everything of each task",
+		job("maps: {count: 1}"):                 "jobs.maps: must have count and time, or times",
+		job("maps: {times: [1s], count: 1}"):    "jobs.maps: times says everything of each task",
+		job("maps: {times: [2s], startup: 1s}"): "jobs.maps: times says everything of each task",
+		job("maps: {count: 1, time: 2s, startup: 3s}"): "jobs.maps: startup 3s: must be at most the time, 2s, which " +
+			"contains it",
 		job("maps: {count: 1, time: 1s, block: 1, input: 2}"): "jobs.maps: input: 2 bytes are more than 1 task of " +
 			"a block of 1",
 		job("maps: {count: 1, time: 1s, rate: 1, input: 1GB}"): "jobs.maps: a task of 1000000000 bytes at 1 bytes/s " +

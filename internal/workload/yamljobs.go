@@ -364,14 +364,14 @@ func (y *yamlText) anyFields(n *yaml.Node, into map[string]string) error {
 	})
 }
 
-// stage reads {count, time, sigma}, or {times}, and what else StageTruth has.
+// stage reads {count, time, sigma, startup}, or {times}, and what else StageTruth has.
 func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 	s.given = true
 	t, timed, counted := &s.truth, false, false
 	var speeds []ClassSpeed
 	err := y.fields(
 		n,
-		"count, time, sigma, times, rate, block, input, shuffle, output, speeds, resources",
+		"count, time, sigma, startup, times, rate, block, input, shuffle, output, speeds, resources",
 		func(key string, v *yaml.Node) (_ bool, err error) {
 			switch key {
 			case "count":
@@ -380,6 +380,8 @@ func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 			case "time":
 				timed = true
 				t.Base, err = y.taskTime(v)
+			case "startup":
+				t.Start, err = y.taskTime(v)
 			case "sigma":
 				t.Sigma, err = yamlValue(&y.yamlText, v, parseSigma)
 			case "times":
@@ -415,12 +417,15 @@ func (y *yamlJobs) stage(s *yamlStage, n *yaml.Node) error {
 	switch {
 	case err != nil:
 		return err
-	case t.List != nil && (counted || timed || t.Sigma+t.Rate != 0 || t.Block+t.Input+t.Shuffle+t.Output != 0):
+	case t.List != nil && (counted || timed || t.Start != 0 || t.Sigma+t.Rate != 0 ||
+		t.Block+t.Input+t.Shuffle+t.Output != 0):
 		return y.wrong(n, "times says everything of each task: nothing but speeds and resources may stand beside it")
 	case t.List != nil:
 		s.truth = listed(t.List)
 	case !counted || !timed:
 		return y.wrong(n, "must have count and time, or times")
+	case t.Start > t.Base:
+		return y.wrong(n, "startup %v: must be at most the time, %v, which contains it", t.Start, t.Base)
 	case t.Block > 0 && ceilDiv(t.Input, t.Block) > int64(t.Tasks):
 		return y.wrong(n, "input: %d bytes are more than %s of a block of %d", t.Input,
 			spelling.Count(t.Tasks, "task"), t.Block)

@@ -47,7 +47,7 @@ func ourMatch() match {
 // hadoopMaster is a master of Hadoop's defaults, which starts as long as a task of these jobs.
 func hadoopMaster(uber bool) *workload.Master {
 	m := workload.DefaultMaster()
-	m.Start, m.TaskStart, m.Block, m.Uber = taskStart, taskStart, block, uber
+	m.Start, m.Block, m.Uber = taskStart, block, uber
 	return &m
 }
 

@@ -86,21 +86,22 @@ func readBounded(path string) ([]byte, error) {
 	return text, err
 }
 
-// read adds the properties of one file. Names and values may be elements or attributes, as in Hadoop. It returns an
-// error if the file includes another one: this is not supported, and the included file might be the one that secures
-// the cluster.
+// read adds the properties of one file. Names and values may be elements or attributes, as in Hadoop. A property
+// without a value does not count. It returns an error if the file includes another one, or has other elements, in which
+// Hadoop looks for properties, too: neither is supported, and what is there might be what secures the cluster.
 func (p *properties) read(file string, text []byte) error {
 	var doc struct {
 		XMLName  xml.Name `xml:"configuration"`
 		Property []struct {
 			Name  string     `xml:"name"`
-			Value string     `xml:"value"`
+			Value *string    `xml:"value"`
 			Final string     `xml:"final"`
 			Attr  []xml.Attr `xml:",any,attr"`
 		} `xml:"property"`
 		Include []struct {
 			File string `xml:"href,attr"`
 		} `xml:"include"`
+		Others []struct{ XMLName xml.Name } `xml:",any"`
 	}
 	if err := readXML(text, &doc); err != nil {
 		return fmt.Errorf(
@@ -116,19 +117,22 @@ func (p *properties) read(file string, text []byte) error {
 			doc.Include[0].File,
 		)
 	}
+	if len(doc.Others) > 0 {
+		return fmt.Errorf("read %s: <%s> in <configuration>: must be <property>", file, doc.Others[0].XMLName.Local)
+	}
 	for _, one := range doc.Property {
 		for _, a := range one.Attr {
 			switch a.Name.Local {
 			case "name":
 				one.Name = a.Value
 			case "value":
-				one.Value = a.Value
+				one.Value = &a.Value
 			case "final":
 				one.Final = a.Value
 			}
 		}
-		if name := strings.TrimSpace(one.Name); !p.values[name].final {
-			p.values[name] = property{one.Value, file, strings.TrimSpace(one.Final) == "true"}
+		if name := strings.TrimSpace(one.Name); one.Value != nil && !p.values[name].final {
+			p.values[name] = property{*one.Value, file, strings.TrimSpace(one.Final) == "true"}
 		}
 	}
 	return nil
@@ -151,7 +155,7 @@ func (p *properties) raw(name, otherwise string) string {
 		return otherwise
 	}
 	v := one.value
-	for range mostSubstitutions {
+	for n := 0; ; n++ {
 		i := strings.Index(v, "${")
 		if i < 0 {
 			break
@@ -159,6 +163,10 @@ func (p *properties) raw(name, otherwise string) string {
 		j := strings.Index(v[i:], "}")
 		if j < 0 {
 			break
+		}
+		if n == mostSubstitutions {
+			p.fail(name, fmt.Sprintf("something with at most %d variables, those within variables included", n))
+			return otherwise
 		}
 		inner, known := p.values[v[i+2:i+j]]
 		if !known {

@@ -95,7 +95,10 @@ func TestSiteRefused(t *testing.T) {
 		"yarn.resourcemanager.hostname=${nobody}":                "must be something without variables",
 		"yarn.am.liveness-monitor.expiry-interval-ms=soon":       "must be a number of ms, or a time like 10m",
 		"yarn.resourcemanager.am.max-attempts=-1":                "must be a whole number",
-		"yarn.resourcemanager.hostname=${a}\na=${a}${a}${a}${a}": "",
+		"yarn.resourcemanager.hostname=${a}\na=${a}${a}${a}${a}": "must be something with at most 20 variables",
+		"yarn.admin.acl=${b}\nb=${b}":                            "must be something with at most 20 variables",
+		"hadoop.proxyuser.oozie.hosts=*,h1":                      "must be * alone, or addresses",
+		"hadoop.proxyuser.oozie.hosts=10.0.0.0/99":               "must be * alone, or addresses",
 	} {
 		_, _, err := Site(site(t, properties))
 		if want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -107,6 +110,57 @@ func TestSiteRefused(t *testing.T) {
 	}
 	if _, _, err := Site("nowhere"); err == nil || !strings.Contains(err.Error(), "configuration: stat nowhere") {
 		t.Errorf("no folder: %v", err)
+	}
+}
+
+// A file whose properties are not all children of <configuration> is refused: what is elsewhere may be what secures the
+// cluster. A property without a value does not count, wherever else it is set.
+func TestPropertiesElsewhere(t *testing.T) {
+	for text, want := range map[string]string{
+		"<configuration><group><property><name>yarn.acl.enable</name><value>true</value></property></group>" +
+			"</configuration>": "<group> in <configuration>: must be <property>",
+		"<configuration><configuration><property><name>a</name><value>b</value></property></configuration>" +
+			"</configuration>": "<configuration> in <configuration>: must be <property>",
+		"<configuration><x><xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='a.xml'/></x></configuration>": "" +
+			"<x> in <configuration>: must be <property>",
+	} {
+		p := &properties{values: map[string]property{}}
+		if err := p.read("f.xml", []byte(text)); err == nil || !strings.Contains(err.Error(), "read f.xml: "+want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	p := &properties{values: map[string]property{}}
+	for _, text := range []string{"<configuration><property><name>a</name><value>b</value></property><property>" +
+		"<name>c</name><value>d</value></property></configuration>", "<configuration><property><name>a</name>" +
+		"</property><property><name>c</name><value/></property></configuration>"} {
+		if err := p.read("f.xml", []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, c := p.values["a"], p.values["c"]; a.value != "b" || c.value != "" {
+		t.Errorf("a is %q and c %q; want b, because it got no value, and nothing, because it got an empty one", a.value,
+			c.value)
+	}
+}
+
+// The properties of a superuser: those of YARN count before those of Hadoop, users and groups are whole lists, and * is
+// all only where it is alone.
+func TestSuperusersOfSite(t *testing.T) {
+	for lines, want := range map[string]Superuser{
+		"hadoop.proxyuser.x.users=*":                                            {For: ACL{Everybody: true}},
+		"hadoop.proxyuser.x.groups= * ":                                         {For: ACL{Everybody: true}},
+		"hadoop.proxyuser.x.users=*\nyarn.resourcemanager.proxyuser.x.users=bo": {For: ACL{Users: []string{"bo"}}},
+		"hadoop.proxyuser.x.groups=*\nyarn.resourcemanager.proxyuser.x.groups=etl": {
+			For: ACL{Groups: []string{"etl"}}},
+		"hadoop.proxyuser.x.users=*\nyarn.resourcemanager.proxyuser.x.groups=etl": {For: ACL{Everybody: true}},
+		"hadoop.proxyuser.x.users=ana *":                                          {For: ACL{Users: []string{"ana *"}}},
+		"hadoop.proxyuser.x.users= ana, bo":                                       {For: ACL{Users: []string{"ana", "bo"}}},
+		"hadoop.proxyuser.x.hosts=h1,\t10.0.0.1":                                  {Hosts: []string{"h1", "10.0.0.1"}},
+	} {
+		config, _, err := Site(site(t, lines))
+		if got := config.Access.Superusers["x"]; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, %v; want %+v", lines, got, err, want)
+		}
 	}
 }
 

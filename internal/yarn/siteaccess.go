@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"maps"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 )
@@ -31,31 +33,49 @@ var superuserPrefixes = []string{"hadoop.proxyuser.", "yarn.resourcemanager.prox
 
 // superusers returns the superusers that the properties name.
 func (p *properties) superusers() (list Superusers) {
+	said := map[string]map[string]string{} // by superuser: the properties that count, by their last part
 	for _, prefix := range superuserPrefixes {
 		for name := range p.values {
 			rest, ok := strings.CutPrefix(name, prefix)
 			dot := strings.LastIndexByte(rest, '.')
-			if !ok || dot <= 0 {
+			if !ok || dot <= 0 || !slices.Contains([]string{"hosts", "users", "groups"}, rest[dot+1:]) {
 				continue
 			}
-			one := list[rest[:dot]]
-			switch text := p.raw(name, ""); rest[dot+1:] {
-			case "hosts":
-				one.Hosts = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
-			case "users":
-				users := parseACL(text)
-				one.For.Users, one.For.Everybody = users.Users, one.For.Everybody || users.Everybody
-			case "groups":
-				groups := parseACL(" " + text)
-				one.For.Groups, one.For.Everybody = groups.Groups, one.For.Everybody || groups.Everybody
+			if said[rest[:dot]] == nil {
+				said[rest[:dot]] = map[string]string{}
 			}
-			if list == nil {
-				list = Superusers{}
-			}
-			list[rest[:dot]] = one
+			said[rest[:dot]][rest[dot+1:]] = name
 		}
 	}
+	for _, user := range slices.Sorted(maps.Keys(said)) {
+		names := said[user]
+		users, everyUser := p.everyOr(names["users"])
+		groups, everyGroup := p.everyOr(names["groups"])
+		one := Superuser{For: ACL{Users: users, Groups: groups}}
+		if everyUser || everyGroup {
+			one.For = ACL{Everybody: true}
+		}
+		if name := names["hosts"]; name != "" {
+			one.Hosts = p.hostsIn(name, p.text(name, ""))
+		}
+		if list == nil {
+			list = Superusers{}
+		}
+		list[user] = one
+	}
 	return list
+}
+
+// everyOr returns the names in the value of a property; every: the value is *, which means all. "": there is no such
+// property.
+func (p *properties) everyOr(name string) (list []string, every bool) {
+	if name == "" {
+		return nil, false
+	}
+	if text := p.text(name, ""); text != "*" {
+		return slices.Collect(namesIn(text)), false
+	}
+	return nil, true
 }
 
 // policyFile is Hadoop's file with the access lists of protocols. They may also be in core-site.xml and yarn-site.xml.
@@ -108,22 +128,25 @@ func (p *properties) service(name, byDefault, otherwise string) string {
 	return p.raw(byDefault, otherwise)
 }
 
-// machines is service for lists of hosts. p gets an error for a range of addresses that cannot be read, and for *
-// beside other hosts, which Hadoop takes for the name of a host.
+// machines is service for lists of hosts.
 func (p *properties) machines(name, byDefault, otherwise string) (list []string) {
+	text := p.service(name, byDefault, otherwise)
+	if !p.has(name) {
+		name = byDefault
+	}
+	return p.hostsIn(name, text)
+}
+
+// hostsIn returns the hosts that a property's value lists, separated by commas or by space. p gets an error for a range
+// of addresses that cannot be read, and for * beside other hosts, which Hadoop takes for the name of a host.
+func (p *properties) hostsIn(name, text string) (list []string) {
 	wrong := false
-	for one := range strings.SplitSeq(p.service(name, byDefault, otherwise), ",") {
-		if one = strings.TrimSpace(one); one == "" {
-			continue
-		}
+	for one := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		_, _, err := net.ParseCIDR(one)
 		wrong = wrong || strings.Contains(one, "/") && err != nil
 		list = append(list, one)
 	}
 	if wrong || len(list) > 1 && slices.Contains(list, "*") {
-		if !p.has(name) {
-			name = byDefault
-		}
 		p.fail(name, "* alone, or addresses, ranges like 10.0.0.0/8, and names of hosts, separated by commas")
 	}
 	return list

@@ -3,7 +3,9 @@ package yarn
 import (
 	"encoding/xml"
 	"fmt"
+	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,9 +34,30 @@ func (e *fairElement) attribute(name string) string {
 	return ""
 }
 
-// fairQueues reads the Fair Scheduler's queues. If the file does not exist there are none, as in Hadoop. notes are
-// elements that are not understood, a line each.
-func (p *properties) fairQueues(path string) (q Queues, notes []string) {
+// allocationFile is the property with the path of the allocation file, or with a URL file:path.
+const allocationFile = "yarn.scheduler.fair.allocation.file"
+
+// fairPath returns the path of the allocation file. A path that is not absolute is one in folder dir. local: it is a
+// path, or a URL of a file on this machine.
+func (p *properties) fairPath(dir string) (path string, local bool) {
+	path, local = p.text(allocationFile, fairFile), true
+	if u, err := url.Parse(path); err == nil && u.Scheme != "" {
+		path, local = u.Path, u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path)
+	}
+	if filepath.IsAbs(path) {
+		return path, local
+	}
+	return filepath.Join(dir, path), local
+}
+
+// fairQueues reads the Fair Scheduler's queues. If the file does not exist there are none, as in Hadoop, but a file that
+// the properties name must exist: it may have the access lists. notes are elements that are not understood, a line each.
+func (p *properties) fairQueues(dir string) (q Queues, notes []string) {
+	path, local := p.fairPath(dir)
+	if !local {
+		p.fail(allocationFile, "the path of a file on this machine")
+		return q, nil
+	}
 	undeclared := p.yes("yarn.scheduler.fair.allow-undeclared-pools", true)
 	byUser := p.yes("yarn.scheduler.fair.user-as-default-queue", true)
 	q.Rules = []Rule{{By: BySpecified, Create: undeclared, Final: !undeclared}}
@@ -43,8 +66,8 @@ func (p *properties) fairQueues(path string) (q Queues, notes []string) {
 	}
 	q.Rules = append(q.Rules, Rule{By: ByDefault, Queue: sched.DefaultQueue, Create: true})
 	text, err := readBounded(path)
-	if os.IsNotExist(err) {
-		return q, nil
+	if os.IsNotExist(err) && !p.has(allocationFile) {
+		return q, []string{fmt.Sprintf("%s: there is no such file: no queues are configured", path)}
 	}
 	if err == nil {
 		err = q.parseFair(path, text, kindsOf(p), &notes)

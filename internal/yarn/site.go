@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -64,7 +65,7 @@ func Site(dir string) (config Config, notes []string, err error) {
 		more = append(more, fmt.Sprintf("%s: %s = %s: not understood; the racks of hosts are those of %s and %s",
 			p.values[classOfRacks].file, classOfRacks, class, scriptOfRacks, tableOfRacks))
 	}
-	config.Reread = func() (Queues, error) { return rereadQueues(dir) }
+	config.Reread = p.rereadQueues(dir)
 	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }
 	return config, append(p.notes(), more...), errors.Join(p.wrong...)
 }
@@ -95,14 +96,26 @@ const (
 	tableOfRacks  = "net.topology.table.file.name"
 )
 
-// rereadQueues reads the queues from folder dir again.
-func rereadQueues(dir string) (Queues, error) {
-	p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", kindsFile, capacityFile)
-	if err != nil {
-		return Queues{}, err
+// rereadQueues returns a function that reads the queues from folder dir again. It fails if the file that they were read
+// from is not there, as while it is replaced: no queue and no access list must be lost by that.
+func (p *properties) rereadQueues(dir string) func() (Queues, error) {
+	source := filepath.Join(dir, capacityFile)
+	if p.scheduler() == fairScheduler {
+		source, _ = p.fairPath(dir)
 	}
-	q, _ := p.queues(dir, slices.Contains(found, capacityFile))
-	return q, errors.Join(p.wrong...)
+	_, err := os.Stat(source)
+	had := err == nil
+	return func() (Queues, error) {
+		if _, err := os.Stat(source); had && err != nil {
+			return Queues{}, fmt.Errorf("the queues stay as they are: %w", err)
+		}
+		p, found, err := readProperties(dir, "core-site.xml", "yarn-site.xml", kindsFile, capacityFile)
+		if err != nil {
+			return Queues{}, err
+		}
+		q, _ := p.queues(dir, slices.Contains(found, capacityFile))
+		return q, errors.Join(p.wrong...)
+	}
 }
 
 // queues reads the queues from the file of the configured scheduler, Hadoop's Capacity Scheduler by default. capacity:
@@ -110,11 +123,7 @@ func rereadQueues(dir string) (Queues, error) {
 func (p *properties) queues(dir string, capacity bool) (q Queues, notes []string) {
 	switch p.scheduler() {
 	case fairScheduler:
-		path := p.text("yarn.scheduler.fair.allocation.file", fairFile)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		return p.fairQueues(path)
+		return p.fairQueues(dir)
 	case "CapacityScheduler":
 		if capacity {
 			return p.capacityQueues(), nil

@@ -164,6 +164,55 @@ func TestSuperusersOfSite(t *testing.T) {
 	}
 }
 
+// An allocation file that the properties name must be there: it may have the access lists. It may be named by a URL.
+func TestAllocationFileIsThere(t *testing.T) {
+	const fair = "yarn.resourcemanager.scheduler.class=fair.FairScheduler\n"
+	for _, c := range []struct{ said, want string }{
+		{"gone.xml", "gone.xml: no such file"},
+		{"hdfs://nn/fair.xml", "must be the path of a file on this machine"},
+		{"file:fair.xml", "must be the path of a file on this machine"},
+		{"file:///DIR/fair.xml", ""},
+		{"fair.xml", ""},
+		{"", ""},
+	} {
+		dir := site(t, fair)
+		said := strings.ReplaceAll(c.said, "/DIR", dir)
+		if said != "" {
+			dir = site(t, fair+"yarn.scheduler.fair.allocation.file="+strings.ReplaceAll(c.said, "/DIR", dir))
+		}
+		file := filepath.Join(dir, "fair.xml")
+		if strings.HasPrefix(said, "file:///") {
+			file = strings.TrimPrefix(said, "file://")
+		}
+		const text = "<allocations><queue name='etl'><aclSubmitApps>ana</aclSubmitApps></queue></allocations>"
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		config, notes, err := Site(dir)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %s", said, err, c.want)
+			}
+			continue
+		}
+		lists, absent := 1, false
+		if said == "" {
+			lists, absent = 0, true
+		}
+		told := strings.Contains(strings.Join(notes, "\n"), "fair-scheduler.xml: there is no such file")
+		if err != nil || len(config.Queues.Access) != lists || told != absent {
+			t.Fatalf("%q: %+v, notes %q, %v", said, config.Queues, notes, err)
+		}
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		q, err := config.Reread()
+		if lists > 0 && (err == nil || !strings.Contains(err.Error(), "the queues stay as they are: stat ")) {
+			t.Errorf("%q: read again without the file: %+v, %v", said, q, err)
+		}
+	}
+}
+
 // Numbers that make no sense are refused, each by file, property, value and what would be right.
 func TestSenselessNumbers(t *testing.T) {
 	const fair = "yarn.resourcemanager.scheduler.class=" +

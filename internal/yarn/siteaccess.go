@@ -1,9 +1,9 @@
 package yarn
 
 import (
-	"maps"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"

@@ -234,6 +234,14 @@ func TestSeveralManagers(t *testing.T) {
 	if a := c.Addresses; a.Tracker != "h2:8031" || a.Admin != "h2:99" || c.Web != "h2:8088" {
 		t.Errorf("it listens at %+v, and its pages are at %s", a, c.Web)
 	}
+	// What is left over from one ResourceManager says nothing of several.
+	for name, value := range map[string]string{"resource-tracker.address": "h1:9031", "webapp.address": "h1:9088",
+		"hostname": "h1"} {
+		c, _, err := read("yarn.resourcemanager."+name, value)
+		if err != nil || c.Addresses.Tracker != "h2:8031" || c.Web != "h2:8088" || c.Kept.HA.Peers["two"] != "h2:8088" {
+			t.Errorf("with %s: it listens at %+v, peers %v, %v", name, c.Addresses, c.Kept.HA.Peers, err)
+		}
+	}
 	secret := filepath.Join(t.TempDir(), "auth")
 	if err := os.WriteFile(secret, []byte("digest:other:word\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -250,6 +258,16 @@ func TestSeveralManagers(t *testing.T) {
 		t.Errorf("without ZooKeeper: %v", err)
 	}
 	good["hadoop.zk.address"] = "z1:2181"
+	for _, address := range []string{"z1:2181,z2:2181/yarn", "z1:0", "z1:x"} {
+		_, _, err := read("hadoop.zk.address", address)
+		if err == nil || !strings.Contains(err.Error(), "and no path") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if _, _, err := read("hadoop.zk.auth", "digest:rm:x,digest:other:y"); err == nil ||
+		!strings.Contains(err.Error(), "must be one digest:USER:PASSWORD") {
+		t.Errorf("two passwords: %v", err)
+	}
 	for name, value := range map[string]string{
 		"yarn.resourcemanager.ha.rm-ids": "two", "yarn.resourcemanager.ha.id": "three",
 		"yarn.resourcemanager.cluster-id": "", "hadoop.zk.address": "z1", "hadoop.zk.auth": "secret",

@@ -39,7 +39,7 @@ const allocationFile = "yarn.scheduler.fair.allocation.file"
 
 // fairPath returns the path of the allocation file. A path that is not absolute is one in folder dir. local: it is a
 // path, or a URL of a file on this machine.
-func (p *properties) fairPath(dir string) (path string, local bool) {
+func fairPath(p *properties, dir string) (path string, local bool) {
 	path, local = p.text(allocationFile, fairFile), true
 	if u, err := url.Parse(path); err == nil && u.Scheme != "" {
 		path, local = u.Path, u.Scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path)
@@ -50,10 +50,11 @@ func (p *properties) fairPath(dir string) (path string, local bool) {
 	return filepath.Join(dir, path), local
 }
 
-// fairQueues reads the Fair Scheduler's queues. If the file does not exist there are none, as in Hadoop, but a file that
-// the properties name must exist: it may have the access lists. notes are elements that are not understood, a line each.
+// fairQueues reads the Fair Scheduler's queues. If the file does not exist there are none, as in Hadoop, but a file
+// that the properties name must exist: it may have the access lists. notes are elements that are not understood, a line
+// each.
 func (p *properties) fairQueues(dir string) (q Queues, notes []string) {
-	path, local := p.fairPath(dir)
+	path, local := fairPath(p, dir)
 	if !local {
 		p.fail(allocationFile, "the path of a file on this machine")
 		return q, nil

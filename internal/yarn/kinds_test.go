@@ -3,7 +3,9 @@ package yarn
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -360,4 +362,29 @@ func TestRestartKeepsGPUs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Queues that are read again have the kinds with which the ResourceManager was started, whatever the file of kinds says
+// now.
+func TestRereadQueuesKeepKinds(t *testing.T) {
+	dir := site(t, "")
+	write := func(file, properties string) {
+		t.Helper()
+		if err := os.Rename(filepath.Join(site(t, properties), "yarn-site.xml"), filepath.Join(dir, file)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("capacity-scheduler.xml", "yarn.scheduler.capacity.root.queues=a,b\n"+
+		"yarn.scheduler.capacity.root.a.capacity=[memory=1024,vcores=1,disk=7]\n"+
+		"yarn.scheduler.capacity.root.b.capacity=[memory=1024,vcores=1]")
+	write("resource-types.xml", "yarn.resource-types=disk")
+	config, _, err := Site(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("resource-types.xml", "yarn.resource-types=net,disk")
+	q, err := config.Reread()
+	if err != nil || !reflect.DeepEqual(q.Tree, config.Queues.Tree) {
+		t.Errorf("%+v, %v; want %+v as before", q.Tree[0].Min, err, config.Queues.Tree[0].Min)
+	}
 }

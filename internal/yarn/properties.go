@@ -23,7 +23,7 @@ type properties struct {
 	values map[string]property
 	used   map[string]bool // names of properties that were asked for
 	wrong  []error         // what is wrong with values, a property each
-	other  *[]Kind         // what kindsOf returns; nil: not read yet
+	other  *[]Kind         // what kindsOf returns; nil: to be read from the properties
 }
 
 // A property is a value, and the file that sets it. Later files do not override a final property.

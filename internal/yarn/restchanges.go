@@ -467,6 +467,9 @@ func (i *launchInfo) context() (*wire.LaunchContext, error) {
 			where = proto.AppendInt32(where, 3, int32(port))
 		}
 		where = proto.AppendString(where, 4, u.Path)
+		if u.User != nil { // the container of an abfs URL
+			where = proto.AppendString(where, 5, inURL(u.User))
+		}
 		one := proto.AppendBytes(nil, 1, where)
 		one = proto.AppendInt64(one, 2, file.Size)
 		one = proto.AppendInt64(one, 3, file.Timestamp)
@@ -504,6 +507,14 @@ func (i *launchInfo) context() (*wire.LaunchContext, error) {
 		return nil, badRequest("am-container-spec: " + err.Error())
 	}
 	return &c, nil
+}
+
+// inURL returns what stands before the @ of a URL, decoded, as java.net.URI does.
+func inURL(u *url.Userinfo) string {
+	if password, said := u.Password(); said {
+		return u.Username() + ":" + password
+	}
+	return u.Username()
 }
 
 // credentials makes the blob of tokens and secrets; nil: there are none.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
 	"github.com/sojourn-sched/sojourn/sched"
@@ -415,5 +416,23 @@ func TestInstrumentation(t *testing.T) {
 			}
 		}
 		c.stop()
+	}
+}
+
+// The part of a local resource's URL before the @, which is a container of abfs, stays.
+func TestFilesKeepUserInfo(t *testing.T) {
+	for resource, want := range map[string]string{"abfs://fs@acct.example.net/a.jar": "*\x02fs",
+		"wasb://fs:p%40x@acct.example.net/a.jar": "*\x06fs:p@x", "hdfs://nn:9000/a.jar": ""} {
+		i := launchInfo{}
+		i.Files.Entry = listOf[entryOf[fileInfo]]{{Key: "x", Value: fileInfo{Resource: resource, Type: "FILE",
+			Visibility: "PUBLIC"}}}
+		c, err := i.context()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(proto.Append(nil, c))
+		if had := strings.Contains(text, "/a.jar"+want); !had || want == "" && strings.Contains(text, "*") {
+			t.Errorf("%s: %q, want %q behind the path", resource, text, want)
+		}
 	}
 }

@@ -65,7 +65,7 @@ func Site(dir string) (config Config, notes []string, err error) {
 		more = append(more, fmt.Sprintf("%s: %s = %s: not understood; the racks of hosts are those of %s and %s",
 			p.values[classOfRacks].file, classOfRacks, class, scriptOfRacks, tableOfRacks))
 	}
-	config.Reread = p.rereadQueues(dir)
+	config.Reread = rereadQueues(p, dir)
 	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }
 	return config, append(p.notes(), more...), errors.Join(p.wrong...)
 }
@@ -97,14 +97,15 @@ const (
 )
 
 // rereadQueues returns a function that reads the queues from folder dir again. It fails if the file that they were read
-// from is not there, as while it is replaced: no queue and no access list must be lost by that.
-func (p *properties) rereadQueues(dir string) func() (Queues, error) {
+// from is not there, as while it is replaced: no queue and no access list must be lost by that. Kinds of resources stay
+// those of p, which the ResourceManager has been started with.
+func rereadQueues(p *properties, dir string) func() (Queues, error) {
 	source := filepath.Join(dir, capacityFile)
 	if p.scheduler() == fairScheduler {
-		source, _ = p.fairPath(dir)
+		source, _ = fairPath(p, dir)
 	}
 	_, err := os.Stat(source)
-	had := err == nil
+	had, kinds := err == nil, kindsOf(p)
 	return func() (Queues, error) {
 		if _, err := os.Stat(source); had && err != nil {
 			return Queues{}, fmt.Errorf("the queues stay as they are: %w", err)
@@ -113,6 +114,7 @@ func (p *properties) rereadQueues(dir string) func() (Queues, error) {
 		if err != nil {
 			return Queues{}, err
 		}
+		p.other = &kinds
 		q, _ := p.queues(dir, slices.Contains(found, capacityFile))
 		return q, errors.Join(p.wrong...)
 	}

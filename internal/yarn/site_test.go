@@ -121,8 +121,8 @@ func TestPropertiesElsewhere(t *testing.T) {
 			"</configuration>": "<group> in <configuration>: must be <property>",
 		"<configuration><configuration><property><name>a</name><value>b</value></property></configuration>" +
 			"</configuration>": "<configuration> in <configuration>: must be <property>",
-		"<configuration><x><xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='a.xml'/></x></configuration>": "" +
-			"<x> in <configuration>: must be <property>",
+		"<configuration><x><xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='a.xml'/></x>" +
+			"</configuration>": "<x> in <configuration>: must be <property>",
 	} {
 		p := &properties{values: map[string]property{}}
 		if err := p.read("f.xml", []byte(text)); err == nil || !strings.Contains(err.Error(), "read f.xml: "+want) {
@@ -147,15 +147,17 @@ func TestPropertiesElsewhere(t *testing.T) {
 // all only where it is alone.
 func TestSuperusersOfSite(t *testing.T) {
 	for lines, want := range map[string]Superuser{
-		"hadoop.proxyuser.x.users=*":                                            {For: ACL{Everybody: true}},
-		"hadoop.proxyuser.x.groups= * ":                                         {For: ACL{Everybody: true}},
-		"hadoop.proxyuser.x.users=*\nyarn.resourcemanager.proxyuser.x.users=bo": {For: ACL{Users: []string{"bo"}}},
+		"hadoop.proxyuser.x.users=*":    {For: ACL{Everybody: true}},
+		"hadoop.proxyuser.x.groups= * ": {For: ACL{Everybody: true}},
+		"hadoop.proxyuser.x.users=*\nyarn.resourcemanager.proxyuser.x.users=bo": {
+			For: ACL{Users: []string{"bo"}}},
 		"hadoop.proxyuser.x.groups=*\nyarn.resourcemanager.proxyuser.x.groups=etl": {
 			For: ACL{Groups: []string{"etl"}}},
-		"hadoop.proxyuser.x.users=*\nyarn.resourcemanager.proxyuser.x.groups=etl": {For: ACL{Everybody: true}},
-		"hadoop.proxyuser.x.users=ana *":                                          {For: ACL{Users: []string{"ana *"}}},
-		"hadoop.proxyuser.x.users= ana, bo":                                       {For: ACL{Users: []string{"ana", "bo"}}},
-		"hadoop.proxyuser.x.hosts=h1,\t10.0.0.1":                                  {Hosts: []string{"h1", "10.0.0.1"}},
+		"hadoop.proxyuser.x.users=*\nyarn.resourcemanager.proxyuser.x.groups=etl": {
+			For: ACL{Everybody: true}},
+		"hadoop.proxyuser.x.users=ana *":         {For: ACL{Users: []string{"ana *"}}},
+		"hadoop.proxyuser.x.users= ana,bo":       {For: ACL{Users: []string{"ana", "bo"}}},
+		"hadoop.proxyuser.x.hosts=h1,\t10.0.0.1": {Hosts: []string{"h1", "10.0.0.1"}},
 	} {
 		config, _, err := Site(site(t, lines))
 		if got := config.Access.Superusers["x"]; err != nil || !reflect.DeepEqual(got, want) {
@@ -382,7 +384,7 @@ func TestWebAddresses(t *testing.T) {
 		{one + "hostname=rm1", "http://rm1:8088"},
 		{one + "webapp.address=0.0.0.0:99", "http://localhost:99"},
 		{"yarn.http.policy=HTTPS_ONLY\n" + one + "hostname=rm1", "https://rm1:8090"},
-		{several + "enabled=true\n" + several + "rm-ids=a, b\n" + one + "hostname.a=rm1\n" + one +
+		{several + "enabled=true\n" + several + "rm-ids=a, b,\n" + one + "hostname.a=rm1\n" + one +
 			"webapp.address.b=rm2:77", "http://rm1:8088 http://rm2:77"},
 	} {
 		if got, err := WebAddresses(site(t, c.properties)); err != nil || strings.Join(got, " ") != c.want {

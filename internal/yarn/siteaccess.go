@@ -49,14 +49,14 @@ func (p *properties) superusers() (list Superusers) {
 	}
 	for _, user := range slices.Sorted(maps.Keys(said)) {
 		names := said[user]
-		users, everyUser := p.everyOr(names["users"])
-		groups, everyGroup := p.everyOr(names["groups"])
+		users, everyUser := everyOr(p, names["users"])
+		groups, everyGroup := everyOr(p, names["groups"])
 		one := Superuser{For: ACL{Users: users, Groups: groups}}
 		if everyUser || everyGroup {
 			one.For = ACL{Everybody: true}
 		}
 		if name := names["hosts"]; name != "" {
-			one.Hosts = p.hostsIn(name, p.text(name, ""))
+			one.Hosts = hostsIn(p, name, p.text(name, ""))
 		}
 		if list == nil {
 			list = Superusers{}
@@ -68,7 +68,7 @@ func (p *properties) superusers() (list Superusers) {
 
 // everyOr returns the names in the value of a property; every: the value is *, which means all. "": there is no such
 // property.
-func (p *properties) everyOr(name string) (list []string, every bool) {
+func everyOr(p *properties, name string) (list []string, every bool) {
 	if name == "" {
 		return nil, false
 	}
@@ -134,12 +134,12 @@ func (p *properties) machines(name, byDefault, otherwise string) (list []string)
 	if !p.has(name) {
 		name = byDefault
 	}
-	return p.hostsIn(name, text)
+	return hostsIn(p, name, text)
 }
 
 // hostsIn returns the hosts that a property's value lists, separated by commas or by space. p gets an error for a range
 // of addresses that cannot be read, and for * beside other hosts, which Hadoop takes for the name of a host.
-func (p *properties) hostsIn(name, text string) (list []string) {
+func hostsIn(p *properties, name, text string) (list []string) {
 	wrong := false
 	for one := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		_, _, err := net.ParseCIDR(one)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -35,14 +36,11 @@ func severalOf(p *properties) *HA {
 		p.fail("yarn.resourcemanager.cluster-id", "the cluster's name, which all its ResourceManagers have, without /")
 	}
 	h.ZooKeeper = zooServers(p)
-	var ids []string
-	for one := range strings.SplitSeq(p.text(haPrefix+"rm-ids", ""), ",") {
-		if one = strings.TrimSpace(one); one != "" {
-			ids = append(ids, one)
-			h.Peers[one] = webOf(p, one)
-			for _, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address"} {
-				p.ofOne(one, name, "") // so that the other ones' have no note, though they are not used
-			}
+	ids := idsOf(p)
+	for _, one := range ids {
+		h.Peers[one] = webOf(p, one)
+		for _, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address"} {
+			p.ofOne(one, name, "") // so that the other ones' have no note, though they are not used
 		}
 	}
 	if h.ID == "" {
@@ -58,6 +56,16 @@ func severalOf(p *properties) *HA {
 	return h
 }
 
+// idsOf returns the names of several ResourceManagers.
+func idsOf(p *properties) (ids []string) {
+	for one := range strings.SplitSeq(p.text(haPrefix+"rm-ids", ""), ",") {
+		if one = strings.TrimSpace(one); one != "" {
+			ids = append(ids, one)
+		}
+	}
+	return ids
+}
+
 // zooServers returns the servers of ZooKeeper, host:port each.
 func zooServers(p *properties) (list []string) {
 	const want = "host:port of each server of ZooKeeper, with commas between"
@@ -67,8 +75,10 @@ func zooServers(p *properties) (list []string) {
 		}
 	}
 	for _, one := range list {
-		if host, _, err := net.SplitHostPort(one); err != nil || host == "" {
-			p.fail(zkPrefix+"address", want)
+		host, port, err := net.SplitHostPort(one)
+		if n, odd := strconv.ParseUint(port, 10, 16); err != nil || host == "" || odd != nil || n == 0 {
+			p.fail(zkPrefix+"address", want+", and no path: the nodes have properties of their own")
+			break
 		}
 	}
 	if len(list) == 0 {
@@ -82,12 +92,13 @@ func zooParent(p *properties) string {
 	return p.text("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore")
 }
 
-// ofOne returns a property of one of several ResourceManagers: the one whose name ends with id, else the one without.
+// ofOne returns a property of one of several ResourceManagers, whose name ends with id; of the only one if id is "". As
+// in Hadoop the property without id says nothing of several: it is left over from before there were any.
 func (p *properties) ofOne(id, name, otherwise string) string {
-	if id == "" {
-		return p.text("yarn.resourcemanager."+name, otherwise)
+	if id != "" {
+		name += "." + id
 	}
-	return p.text("yarn.resourcemanager."+name+"."+id, p.text("yarn.resourcemanager."+name, otherwise))
+	return p.text("yarn.resourcemanager."+name, otherwise)
 }
 
 // webOf returns the address of the pages of one of several ResourceManagers, host:port.
@@ -140,8 +151,10 @@ func zooUser(p *properties) string {
 		return ""
 	}
 	user, digest := strings.CutPrefix(text, "digest:")
-	if before, after, both := strings.Cut(user, ":"); !digest || !both || before == "" || after == "" {
-		p.wrong = append(p.wrong, fmt.Errorf("%s: must be digest:USER:PASSWORD, or @FILE with that in it", name))
+	if before, after, both := strings.Cut(user, ":"); !digest || !both || before == "" || after == "" ||
+		strings.Contains(after, ",") {
+		p.wrong = append(p.wrong, fmt.Errorf("%s: must be one digest:USER:PASSWORD, without commas, or @FILE with "+
+			"that in it", name))
 		return ""
 	}
 	return user
@@ -159,14 +172,14 @@ func WebAddresses(dir string) (list []string, err error) {
 	}
 	ids := []string{""}
 	if p.yes(haPrefix+"enabled", false) {
-		ids = strings.Split(p.text(haPrefix+"rm-ids", ""), ",")
+		ids = idsOf(p)
 	}
 	scheme := "http://"
 	if p.secureWeb() {
 		scheme = "https://"
 	}
 	for _, id := range ids {
-		address := webOf(p, strings.TrimSpace(id))
+		address := webOf(p, id)
 		if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || host == "0.0.0.0") {
 			address = net.JoinHostPort("localhost", port)
 		}

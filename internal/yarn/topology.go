@@ -115,7 +115,8 @@ func (t *topology) ask(ctx context.Context, host, name string) (string, error) {
 	}
 	rack := strings.Fields(string(out.text))
 	if len(rack) != 1 || !strings.HasPrefix(rack[0], "/") || !wellNamed(rack[0]) {
-		return "", fmt.Errorf("ask %s for the rack of %s: got %.100q, must be a path like /rack1", t.script, name, out.text)
+		return "", fmt.Errorf("ask %s for the rack of %s: got %.100q, must be a path like /rack1", t.script, name,
+			out.text)
 	}
 	return rack[0], nil
 }

@@ -31,8 +31,8 @@ func TestRacksByAddress(t *testing.T) {
 	names.say("c", "10.0.0.3")
 	names.say("e", "2001:db8::5")
 	script := rackScript(t, "echo /by-script/$1\n")
-	table := map[string]string{"10.0.0.1": "/one", "a": "/by-name", "2001:DB8:0::2": "/two", "c": "/three", "d": "/four",
-		"10.0.0.9": "/nine"}
+	table := map[string]string{"10.0.0.1": "/one", "a": "/by-name", "2001:DB8:0::2": "/two", "c": "/three",
+		"d": "/four", "10.0.0.9": "/nine"}
 	for _, c := range []struct {
 		what   string
 		table  map[string]string

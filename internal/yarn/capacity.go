@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +37,16 @@ func (p *properties) capacityQueues() (q Queues) {
 		capacityState(p, "root."+sched.DefaultQueue, &q)
 		return q
 	}
+	q.Tree = p.capacityBelow("root", 0, &q)
 	if mapped := capacityPrefix + "queue-mappings"; p.text(mapped, "") != "" {
 		q.Rules = p.mappings(mapped)
+		leaves := q.leaves()
+		for _, r := range q.Rules {
+			if _, found := leaves.find(r.Queue); r.User != "" && !found {
+				p.fail(mapped, "of queues that take applications, and "+r.Queue+" does not, or is not there")
+			}
+		}
 	}
-	q.Tree = p.capacityBelow("root", 0, &q)
 	return q
 }
 
@@ -136,11 +143,11 @@ func (p *properties) capacityOf(path string, s *sched.QueueSpec) {
 	name = capacityPrefix + path + ".maximum-capacity"
 	if text := p.text(name, ""); text != "" && !unbounded(text) {
 		said := false
-		if s.Max, said = p.share(name, text); said && s.Max == (sched.Share{}) {
+		if s.Max, said = p.share(name, text); said && (s.Max == (sched.Share{}) || hasZero(text)) {
 			p.fail(
 				name,
-				"more than nothing: -1 or 100 where there is no maximum, and the queue's state STOPPED where nothing "+
-					"is to run",
+				"more than nothing of each resource: -1 or 100 where there is no maximum, and the queue's state "+
+					"STOPPED where nothing is to run",
 			)
 		}
 	}
@@ -188,6 +195,13 @@ func aboveMax(s *sched.QueueSpec) bool {
 	return s.Max.Part > 0 && s.Min.Part > s.Max.Part
 }
 
+// zero matches a percentage or an amount of nothing.
+var zero = regexp.MustCompile(`(^|[\[=,\s])0+(\.0*)?\s*([%a-zA-Z,\]]|$)`)
+
+// hasZero reports whether a share, as files write it, says zero of a resource. As a maximum that means none of it, and
+// not, as the zero of a sched.Share, that there is no maximum.
+func hasZero(text string) bool { return zero.MatchString(text) }
+
 // share reads text, the value of a property: percent, or amounts in brackets. ok is false if it is neither. The empty
 // text is the zero share.
 func (p *properties) share(name, text string) (s sched.Share, ok bool) {
@@ -196,8 +210,9 @@ func (p *properties) share(name, text string) (s sched.Share, ok bool) {
 	}
 	if inner, is := strings.CutPrefix(text, "["); is {
 		inner, is = strings.CutSuffix(inner, "]")
-		if s.Amount, ok = amounts(inner, is, kindsOf(p)); !ok {
-			p.fail(name, "amounts of memory in MiB and of vcores such as [memory=10240,vcores=12]")
+		if s.Amount, ok = amounts(inner, is, kindsOf(p), mebibytes); !ok {
+			p.fail(name, "amounts of memory in MiB and of vcores such as [memory=10240,vcores=12]; memory=10Gi is "+
+				"in GiB")
 		}
 		return s, ok
 	}
@@ -210,8 +225,12 @@ func (p *properties) share(name, text string) (s sched.Share, ok bool) {
 	return s, true
 }
 
-// memoryUnits are units of amounts of memory, in MiB.
-var memoryUnits = map[string]int64{
+// mebibytes returns the MiB of an amount of memory in one of Hadoop's units of resources, in which G is 10^9 and Gi is
+// 2^30. Without a unit it is in MiB. It returns false if there is no such unit.
+func mebibytes(n int64, unit string) (int64, bool) { return convert(n, cmp.Or(unit, "Mi"), "Mi") }
+
+// fairUnits are units of amounts of memory in allocation files, in MiB.
+var fairUnits = map[string]int64{
 	"":   1,
 	"mi": 1,
 	"mb": 1,
@@ -227,13 +246,19 @@ var memoryUnits = map[string]int64{
 // mostAmount bounds what files and nodes say of amounts, so that sums of them do not overflow.
 const mostAmount = 1 << 40
 
-// amounts reads memory=10240,vcores=12,yarn.io/gpu=2, where kinds are the kinds beyond memory and cores. It returns
-// false if ok is false or text cannot be read.
-func amounts(text string, ok bool, kinds []Kind) (r sched.Resources, _ bool) {
+// fairMebibytes is mebibytes for allocation files.
+func fairMebibytes(n int64, unit string) (int64, bool) {
+	scale, known := fairUnits[strings.ToLower(unit)]
+	return n * scale, known && n <= mostAmount/max(1, scale)
+}
+
+// amounts reads memory=10240,vcores=12,yarn.io/gpu=2, where kinds are the kinds beyond memory and cores, and memory
+// returns the MiB of an amount with a unit. It returns false if ok is false or text cannot be read.
+func amounts(text string, ok bool, kinds []Kind, memory func(int64, string) (int64, bool)) (r sched.Resources, _ bool) {
 	for part := range strings.SplitSeq(text, ",") {
 		key, value, both := strings.Cut(part, "=")
-		value = strings.ToLower(strings.TrimSpace(value))
-		digits := strings.TrimRight(value, "abcdefghijklmnopqrstuvwxyz ")
+		value = strings.TrimSpace(value)
+		digits := strings.TrimRight(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if !both || err != nil || n < 0 || n > mostAmount {
 			return r, false
@@ -241,9 +266,9 @@ func amounts(text string, ok bool, kinds []Kind) (r sched.Resources, _ bool) {
 		unit := strings.TrimSpace(value[len(digits):])
 		switch key = strings.ToLower(strings.TrimSpace(key)); key {
 		case "memory", "memory-mb":
-			scale, known := memoryUnits[unit]
-			if ok = ok && known && n <= mostAmount/max(1, scale); ok {
-				r[sched.Memory] = n * scale
+			mib, known := memory(n, unit)
+			if ok = ok && known && mib <= mostAmount; ok {
+				r[sched.Memory] = mib
 			}
 		case "vcores":
 			ok = ok && unit == ""
@@ -262,7 +287,7 @@ func amounts(text string, ok bool, kinds []Kind) (r sched.Resources, _ bool) {
 // to Hadoop's precision.
 func (p *properties) capacitySum(path string, list []*sched.QueueSpec) {
 	const precision = 0.0005
-	sum, weights, parts := 0.0, 0, 0
+	sum, weights, parts := 0.0, 0, 0 // parts: percentages
 	var names []string
 	for _, s := range list {
 		sum += s.Min.Part
@@ -275,11 +300,11 @@ func (p *properties) capacitySum(path string, list []*sched.QueueSpec) {
 	}
 	name := capacityPrefix + path + ".queues"
 	switch {
-	case weights > 0 && parts > 0:
+	case weights > 0 && weights < len(list):
 		p.fail(
 			name,
 			fmt.Sprintf(
-				"of queues that all have weights or all have percentages, and %d have weights: see %s",
+				"of queues that all have weights or none, and %d have weights: see %s",
 				weights,
 				strings.Join(names, ", "),
 			),

@@ -61,7 +61,7 @@ func (p *properties) fairQueues(dir string) (q Queues, notes []string) {
 	}
 	undeclared := p.yes("yarn.scheduler.fair.allow-undeclared-pools", true)
 	byUser := p.yes("yarn.scheduler.fair.user-as-default-queue", true)
-	q.Rules = []Rule{{By: BySpecified, Create: undeclared, Final: !undeclared}}
+	q.Rules = []Rule{{By: BySpecified, Create: undeclared}}
 	if byUser {
 		q.Rules = append(q.Rules, Rule{By: ByUser, Create: undeclared})
 	}
@@ -212,13 +212,14 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 		case "minResources":
 			s.Min = f.share(path, c)
 		case "maxResources":
-			if s.Max = f.share(path, c); s.Max == (sched.Share{}) {
-				f.fail(path, c, "more than nothing: a queue in which nothing may run cannot be said, leave it out")
+			if s.Max = f.share(path, c); s.Max == (sched.Share{}) || hasZero(c.Text) {
+				f.fail(path, c, "more than nothing of each resource: a queue in which nothing may run cannot be said, "+
+					"leave it out")
 			}
 		case "maxAMShare":
 			s.Masters = f.part(path, c)
 		case "allowPreemptionFrom":
-			s.Spared = strings.TrimSpace(c.Text) == "false"
+			s.Spared = !strings.EqualFold(strings.TrimSpace(c.Text), "true") // as java.lang.Boolean reads it
 		case "weight":
 			w, err := strconv.ParseFloat(strings.TrimSpace(c.Text), 64)
 			if err != nil || !(w > 0 && w <= 1e6) {
@@ -231,6 +232,10 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 		default:
 			f.note(path, c)
 		}
+	}
+	if e.attribute("type") == "parent" && len(s.Queues) == 0 && f.err == nil {
+		f.err = fmt.Errorf("%s: <%s name=%q type=\"parent\"> below %s has no queues: give it one, or leave the type "+
+			"out, so that it takes applications", f.file, e.XMLName.Local, name, above)
 	}
 	if aboveMax(s) && f.err == nil {
 		f.err = fmt.Errorf(
@@ -303,14 +308,16 @@ func (f *fairReader) share(where string, e *fairElement) (s sched.Share) {
 	const want = "one percentage for all resources such as 40%, or amounts such as 10240 mb, 12 vcores"
 	text := strings.ToLower(strings.TrimSpace(e.Text))
 	if strings.Contains(text, "%") {
-		for part := range strings.SplitSeq(text, ",") {
+		parts := strings.Split(text, ",")
+		for i, part := range parts {
 			number, kind, _ := strings.Cut(part, "%")
 			if key, after, ok := strings.Cut(number, "="); ok {
 				number, kind = after, key
 			}
 			x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if err != nil || !(x >= 0 && x <= 100) || s.Part != 0 && s.Part != x/100 ||
-				!slices.Contains([]string{"", "memory", "memory-mb", "cpu", "vcores"}, strings.TrimSpace(kind)) {
+			if kind = strings.TrimSpace(kind); err != nil || !(x >= 0 && x <= 100) || i > 0 && s.Part != x/100 ||
+				kind != "" && len(parts) == 1 || // Hadoop wants memory and cores
+				!slices.Contains([]string{"", "memory", "memory-mb", "cpu", "vcores"}, kind) {
 				f.fail(where, e, want)
 				return s
 			}
@@ -329,10 +336,14 @@ func (f *fairReader) share(where string, e *fairElement) (s sched.Share) {
 			}
 			parts = append(parts, fields[1]+fields[0])
 		}
+		if len(parts) != 2 || parts[0][0] == parts[1][0] { // memory and cores, or cores and memory
+			f.fail(where, e, want)
+			return s
+		}
 		text = strings.Join(parts, ",")
 	}
 	var ok bool
-	if s.Amount, ok = amounts(text, true, f.kinds); !ok {
+	if s.Amount, ok = amounts(text, true, f.kinds, fairMebibytes); !ok {
 		f.fail(where, e, want)
 	}
 	return s
@@ -343,6 +354,11 @@ func (f *fairReader) rules(e *fairElement) (list []Rule) {
 	for i := range e.Children {
 		c := &e.Children[i]
 		r := Rule{Create: c.attribute("create") != "false"}
+		if len(c.Children) > 0 && f.err == nil {
+			f.err = fmt.Errorf("%s: <rule name=%q> of <queuePlacementPolicy> has a rule in it: rules for parents are "+
+				"not known here: name the queues of applications, or use rules without others in them", f.file,
+				c.attribute("name"))
+		}
 		switch name := c.attribute("name"); name {
 		case "specified":
 			r.By = BySpecified

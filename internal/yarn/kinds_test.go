@@ -294,11 +294,11 @@ func TestResourceTypesFile(t *testing.T) {
 func TestQueuesOfKinds(t *testing.T) {
 	kinds := placed([]Kind{{Name: gpuKind}, {Name: "disk", Units: "Gi"}})
 	want := sched.Resources{sched.Memory: 10240, sched.VCores: 12, sched.Accelerators: 2, sched.SlotWeight: 5}
-	if r, ok := amounts("memory=10Gi,vcores=12,yarn.io/gpu=2,disk=5Gi", true, kinds); !ok || r != want {
+	if r, ok := amounts("memory=10Gi,vcores=12,yarn.io/gpu=2,disk=5Gi", true, kinds, mebibytes); !ok || r != want {
 		t.Errorf("read %v, %v", r, ok)
 	}
 	for _, bad := range []string{"yarn.io/gpu=2Gi", "disk=5", "yarn.io/fpga=1"} {
-		if _, ok := amounts(bad, true, kinds); ok {
+		if _, ok := amounts(bad, true, kinds, mebibytes); ok {
 			t.Errorf("%s is read", bad)
 		}
 	}

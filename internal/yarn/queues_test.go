@@ -115,8 +115,14 @@ func TestCapacityRefused(t *testing.T) {
 		"root.queues=a,b\nroot.a.capacity=60\nroot.b.capacity=30": "property yarn.scheduler.capacity.root.queues is " +
 			"\"a,b\": must be of queues whose capacities make up 100, and they make up 90: change " +
 			"yarn.scheduler.capacity.root.a.capacity, yarn.scheduler.capacity.root.b.capacity",
-		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=50": "all have weights or all have " +
-			"percentages",
+		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=50": "must be of queues that all have weights " +
+			"or none, and 1 have weights",
+		"root.queues=a,b\nroot.a.capacity=2w\nroot.b.capacity=[memory=1024]": "that all have weights or none",
+		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=[memory=4096,vcores=0]": "must be more than " +
+			"nothing of each resource",
+		"root.queues=a\nroot.a.capacity=[memory=10g]":                  "memory=10Gi is in GiB",
+		"root.queues=a\nroot.a.capacity=[memory=10240mb]":              "memory=10Gi is in GiB",
+		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=u:ana:etl": "and etl does not, or is not there",
 		"root.queues=a\nroot.a.capacity=lots": "property yarn.scheduler.capacity.root.a.capacity is \"lots\": must " +
 			"be percent up to 100",
 		"root.queues=a\nroot.a.capacity=-1w": "must be a weight above 0",
@@ -149,6 +155,65 @@ func TestCapacityRefused(t *testing.T) {
 	if _, _, err := Site(withFile(t, "", capacityFile, "<configuration><prop")); err == nil ||
 		!strings.Contains(err.Error(), "capacity-scheduler.xml: ") {
 		t.Errorf("half a file: %v", err)
+	}
+}
+
+// Amounts of memory are in Hadoop's units of resources: G is 10^9, Gi is 2^30, and none is MiB.
+func TestCapacityUnits(t *testing.T) {
+	for amount, want := range map[string]int64{"10G": 9536, "10240M": 9765, "10Gi": 10240, "10240Mi": 10240,
+		"10240": 10240, "1Ti": 1 << 20} {
+		config, _, err := Site(withFile(t, "", capacityFile, capacityXML("root.queues=a\nroot.a.capacity=[memory="+
+			amount+",vcores=2]")))
+		if err != nil || config.Queues.Tree[0].Min.Amount[sched.Memory] != want {
+			t.Errorf("%s: %+v, %v; want %d MiB", amount, config.Queues.Tree, err, want)
+		}
+	}
+}
+
+// What an allocation file says and cannot be had is refused, and nothing of it is passed over.
+func TestFairRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"<queue name='a'><maxResources>10240 mb, 0 vcores</maxResources></queue>": "must be more than nothing of each",
+		"<queue name='a'><maxResources>0% memory, 40% cpu</maxResources></queue>": "one percentage for all",
+		"<queue name='a'><maxResources>40% cpu, 0% memory</maxResources></queue>": "one percentage for all",
+		"<queue name='a'><maxResources>40% memory</maxResources></queue>":         "one percentage for all",
+		"<queue name='a'><maxResources>1024 mb</maxResources></queue>":            "one percentage for all",
+		"<queue name='a'><maxResources>1024 mb, 1 mb</maxResources></queue>":      "one percentage for all",
+		"<queue name='a' type='parent'/>":                                         "has no queues: give it one",
+		"<queuePlacementPolicy><rule name='user'><rule name='default' queue='a'/></rule></queuePlacementPolicy>": "" +
+			"has a rule in it",
+	} {
+		var notes []string
+		err := new(Queues).parseFair("f.xml", []byte("<allocations>"+text+"</allocations>"), nil, &notes)
+		if err == nil || !strings.Contains(err.Error(), "f.xml: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, notes %q; want %s", text, err, notes, want)
+		}
+	}
+	for text, want := range map[string]sched.Share{
+		"40%":                      {Part: 0.4},
+		"40% memory, 40% cpu":      {Part: 0.4},
+		"0.5%":                     {Part: 0.005},
+		"20480 mb, 8 vcores":       {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
+		"8 vcores, 20480 mb":       {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
+		"memory-mb=20480,vcores=8": {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
+	} {
+		var q Queues
+		var notes []string
+		err := q.parseFair("f.xml", []byte("<allocations><queue name='a'><maxResources>"+text+
+			"</maxResources></queue></allocations>"), nil, &notes)
+		if err != nil || q.Tree[0].Max != want {
+			t.Errorf("%s: %+v, %v; want %+v", text, q.Tree, err, want)
+		}
+	}
+}
+
+// A queue that a user names and that may not be created is passed over, as in Hadoop: the next rule counts.
+func TestUndeclaredQueue(t *testing.T) {
+	config, _, err := Site(withFile(t, "yarn.resourcemanager.scheduler.class=fair.FairScheduler\n"+
+		"yarn.scheduler.fair.allow-undeclared-pools=false", fairFile, "<allocations><queue name='default'/>"+
+		"</allocations>"))
+	if err != nil || config.Queues.Rules[0] != (Rule{By: BySpecified}) {
+		t.Errorf("%+v, %v", config.Queues.Rules, err)
 	}
 }
 

@@ -345,11 +345,16 @@ func submission(queue string, memory int) string {
 // settle waits until all have heard of all.
 func (p *play) settle() { time.Sleep(time.Second) }
 
-// app submits an application to a queue.
+// app submits an application to a queue, and waits until its attempt is with the scheduler: until then Hadoop's
+// reports say that -1 containers are used.
 func (p *play) app(queue, name string) string {
 	p.t.Helper()
 	id := p.submit(func(s *wire.Submission) {
 		s.Queue, s.Name, s.Tags, s.Resource.Memory = queue, name, []string{"nightly"}, p.masterSize
+	})
+	p.until("the attempt is with the scheduler", func() bool {
+		r := p.report(id)
+		return r.State > wire.AppAccepted || r.State == wire.AppAccepted && r.Usage.Containers >= 0
 	})
 	if len(p.names) == 4 {
 		p.names = append(p.names, fmt.Sprint(id.Timestamp), "LIFE")

@@ -226,8 +226,12 @@ func (p *properties) share(name, text string) (s sched.Share, ok bool) {
 }
 
 // mebibytes returns the MiB of an amount of memory in one of Hadoop's units of resources, in which G is 10^9 and Gi is
-// 2^30. Without a unit it is in MiB. It returns false if there is no such unit.
-func mebibytes(n int64, unit string) (int64, bool) { return convert(n, cmp.Or(unit, "Mi"), "Mi") }
+// 2^30. Without a unit it is in MiB. It returns false if there is no such unit, or if the amount is too small: 10240m
+// is ten bytes.
+func mebibytes(n int64, unit string) (mib int64, ok bool) {
+	mib, ok = convert(n, cmp.Or(unit, "Mi"), "Mi")
+	return mib, ok && (mib > 0 || n == 0)
+}
 
 // fairUnits are units of amounts of memory in allocation files, in MiB.
 var fairUnits = map[string]int64{

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -107,7 +106,7 @@ func (q *Queues) parseFair(file string, text []byte, kinds []Kind, notes *[]stri
 		case "defaultQueueSchedulingPolicy", "defaultQueueSchedulingMode":
 			f.policy = f.schedulingPolicy("allocations", e)
 		case "queueMaxResourcesDefault":
-			f.max = f.share("allocations", e)
+			f.max = f.most("allocations", e)
 		case "queueMaxAMShareDefault":
 			f.masters = f.part("allocations", e)
 		}
@@ -212,10 +211,7 @@ func (f *fairReader) add(list *[]*sched.QueueSpec, e *fairElement, above string,
 		case "minResources":
 			s.Min = f.share(path, c)
 		case "maxResources":
-			if s.Max = f.share(path, c); s.Max == (sched.Share{}) || hasZero(c.Text) {
-				f.fail(path, c, "more than nothing of each resource: a queue in which nothing may run cannot be said, "+
-					"leave it out")
-			}
+			s.Max = f.most(path, c)
 		case "maxAMShare":
 			s.Masters = f.part(path, c)
 		case "allowPreemptionFrom":
@@ -303,26 +299,26 @@ func (f *fairReader) part(where string, e *fairElement) float64 {
 	return min(max(x, oneMaster), 1)
 }
 
+// most is share for a maximum.
+func (f *fairReader) most(where string, e *fairElement) sched.Share {
+	s := f.share(where, e)
+	if s == (sched.Share{}) || hasZero(e.Text) {
+		f.fail(where, e, "more than nothing of each resource: a queue in which nothing may run cannot be said, leave "+
+			"it out")
+	}
+	return s
+}
+
 // share reads one percentage for all resources, or amounts.
 func (f *fairReader) share(where string, e *fairElement) (s sched.Share) {
 	const want = "one percentage for all resources such as 40%, or amounts such as 10240 mb, 12 vcores"
 	text := strings.ToLower(strings.TrimSpace(e.Text))
 	if strings.Contains(text, "%") {
-		parts := strings.Split(text, ",")
-		for i, part := range parts {
-			number, kind, _ := strings.Cut(part, "%")
-			if key, after, ok := strings.Cut(number, "="); ok {
-				number, kind = after, key
-			}
-			x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if kind = strings.TrimSpace(kind); err != nil || !(x >= 0 && x <= 100) || i > 0 && s.Part != x/100 ||
-				kind != "" && len(parts) == 1 || // Hadoop wants memory and cores
-				!slices.Contains([]string{"", "memory", "memory-mb", "cpu", "vcores"}, kind) {
-				f.fail(where, e, want)
-				return s
-			}
-			s.Part = x / 100
+		x, ok := percentage(text)
+		if !ok {
+			f.fail(where, e, want)
 		}
+		s.Part = x / 100
 		return s
 	}
 	if !strings.Contains(text, "=") { // 10240 mb, 12 vcores
@@ -347,6 +343,38 @@ func (f *fairReader) share(where string, e *fairElement) (s sched.Share) {
 		f.fail(where, e, want)
 	}
 	return s
+}
+
+// percentKinds are what percentages are of, by the words for it in allocation files.
+var percentKinds = map[string]sched.ResourceKind{
+	"memory": sched.Memory, "memory-mb": sched.Memory, "cpu": sched.VCores, "vcores": sched.VCores,
+}
+
+// percentage reads 40%, or the same percentage of memory and of cores: 40% memory, 40% cpu, or memory-mb=40%,
+// vcores=40%. As in Hadoop neither of both may be missing.
+func percentage(text string) (percent float64, ok bool) {
+	parts := strings.Split(text, ",")
+	of := map[sched.ResourceKind]bool{}
+	for i, part := range parts {
+		before, after, is := strings.Cut(part, "%")
+		word, number, equals := strings.Cut(before, "=")
+		if !equals {
+			word, number = after, before
+		}
+		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		kind, known := percentKinds[strings.TrimSpace(word)]
+		switch {
+		case !is || err != nil || !(x >= 0 && x <= 100) || i > 0 && x != percent,
+			equals && strings.TrimSpace(after) != "":
+			return 0, false
+		case known:
+			of[kind] = true
+		case strings.TrimSpace(word) != "":
+			return 0, false
+		}
+		percent = x
+	}
+	return percent, len(parts) == 1 && len(of) == 0 || len(parts) == 2 && len(of) == 2
 }
 
 // rules reads the queue placement policy.

@@ -121,6 +121,8 @@ func TestCapacityRefused(t *testing.T) {
 		"root.queues=a\nroot.a.capacity=100\nroot.a.maximum-capacity=[memory=4096,vcores=0]": "must be more than " +
 			"nothing of each resource",
 		"root.queues=a\nroot.a.capacity=[memory=10g]":                  "memory=10Gi is in GiB",
+		"root.queues=a\nroot.a.capacity=[memory=10240m]":               "memory=10Gi is in GiB",
+		"root.queues=a\nroot.a.capacity=[memory=1k]":                   "memory=10Gi is in GiB",
 		"root.queues=a\nroot.a.capacity=[memory=10240mb]":              "memory=10Gi is in GiB",
 		"root.queues=a\nroot.a.capacity=100\nqueue-mappings=u:ana:etl": "and etl does not, or is not there",
 		"root.queues=a\nroot.a.capacity=lots": "property yarn.scheduler.capacity.root.a.capacity is \"lots\": must " +
@@ -172,16 +174,24 @@ func TestCapacityUnits(t *testing.T) {
 
 // What an allocation file says and cannot be had is refused, and nothing of it is passed over.
 func TestFairRefused(t *testing.T) {
+	const share, nothing = "one percentage for all", "must be more than nothing of each"
 	for text, want := range map[string]string{
-		"<queue name='a'><maxResources>10240 mb, 0 vcores</maxResources></queue>": "must be more than nothing of each",
-		"<queue name='a'><maxResources>0% memory, 40% cpu</maxResources></queue>": "one percentage for all",
-		"<queue name='a'><maxResources>40% cpu, 0% memory</maxResources></queue>": "one percentage for all",
-		"<queue name='a'><maxResources>40% memory</maxResources></queue>":         "one percentage for all",
-		"<queue name='a'><maxResources>1024 mb</maxResources></queue>":            "one percentage for all",
-		"<queue name='a'><maxResources>1024 mb, 1 mb</maxResources></queue>":      "one percentage for all",
-		"<queue name='a' type='parent'/>":                                         "has no queues: give it one",
-		"<queuePlacementPolicy><rule name='user'><rule name='default' queue='a'/></rule></queuePlacementPolicy>": "" +
-			"has a rule in it",
+		"<queue name='a'><maxResources>10240 mb, 0 vcores</maxResources></queue>":            nothing,
+		"<queue name='a'><maxResources>0% memory, 40% cpu</maxResources></queue>":            share,
+		"<queue name='a'><maxResources>40% cpu, 0% memory</maxResources></queue>":            share,
+		"<queue name='a'><maxResources>40% memory</maxResources></queue>":                    share,
+		"<queue name='a'><maxResources>1024 mb</maxResources></queue>":                       share,
+		"<queue name='a'><maxResources>1024 mb, 1 mb</maxResources></queue>":                 share,
+		"<queueMaxResourcesDefault>10240 mb, 0 vcores</queueMaxResourcesDefault>":            nothing,
+		"<queueMaxResourcesDefault>0%</queueMaxResourcesDefault>":                            nothing,
+		"<queueMaxResourcesDefault>memory-mb=40, vcores=40%</queueMaxResourcesDefault>":      share,
+		"<queue name='a'><maxResources>40% memory, 40% memory</maxResources></queue>":        share,
+		"<queue name='a'><maxResources>40%, 40%</maxResources></queue>":                      share,
+		"<queue name='a'><maxResources>memory-mb=40% cpu, vcores=40%</maxResources></queue>": share,
+
+		"<queue name='a' type='parent'/>": "has no queues: give it one",
+		"<queuePlacementPolicy><rule name='user'><rule name='default' queue='a'/></rule>" +
+			"</queuePlacementPolicy>": "has a rule in it",
 	} {
 		var notes []string
 		err := new(Queues).parseFair("f.xml", []byte("<allocations>"+text+"</allocations>"), nil, &notes)
@@ -190,12 +200,13 @@ func TestFairRefused(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]sched.Share{
-		"40%":                      {Part: 0.4},
-		"40% memory, 40% cpu":      {Part: 0.4},
-		"0.5%":                     {Part: 0.005},
-		"20480 mb, 8 vcores":       {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
-		"8 vcores, 20480 mb":       {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
-		"memory-mb=20480,vcores=8": {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
+		"40%":                       {Part: 0.4},
+		"memory-mb=40%, vcores=40%": {Part: 0.4},
+		"40% memory, 40% cpu":       {Part: 0.4},
+		"0.5%":                      {Part: 0.005},
+		"20480 mb, 8 vcores":        {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
+		"8 vcores, 20480 mb":        {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
+		"memory-mb=20480,vcores=8":  {Amount: sched.Resources{sched.Memory: 20480, sched.VCores: 8}},
 	} {
 		var q Queues
 		var notes []string

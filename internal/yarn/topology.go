@@ -85,11 +85,10 @@ func (t *topology) learn(ctx context.Context, host string) error {
 // preferred returns by which of its names, which are resolver.names, the script is asked for a host: by an address, of
 // IPv4 if there is one, as Java does, else by its name.
 func preferred(names []string) string {
-	addresses := names[1:]
-	if i := slices.IndexFunc(addresses, func(a string) bool { return !strings.Contains(a, ":") }); i >= 0 {
-		return addresses[i]
+	if i := slices.IndexFunc(names[1:], func(a string) bool { return !strings.Contains(a, ":") }); i >= 0 {
+		return names[1+i]
 	}
-	return append(addresses, names[0])[0]
+	return names[min(1, len(names)-1)]
 }
 
 // ask asks the script for the rack of a host by one of its names; "": another call has asked meanwhile.

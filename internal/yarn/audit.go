@@ -102,12 +102,10 @@ var restOperations = map[string]string{
 	"POST /apps":               "Submit Application Request",
 }
 
-// auditREST logs a request that changes something.
+// auditREST logs a request of restChanges.
 func (f *front) auditREST(pattern string, r *http.Request, err error) {
-	if operation := restOperations[pattern]; operation != "" {
-		host, _, _ := net.SplitHostPort(r.RemoteAddr)
-		f.log.audit(deed{visitor(r), host, operation, targetREST, r.PathValue("app")}, err)
-	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	f.log.audit(deed{visitor(r), host, restOperations[pattern], targetREST, r.PathValue("app")}, err)
 }
 
 // finishOperations are how applications end.

@@ -7,7 +7,7 @@ PART := Stock
 # Every verb compiles alike, and what is compiled depends on no folder: they share the build cache, as do clones.
 export GOFLAGS ?= -trimpath
 
-.PHONY: help build run test test-long test-race test-hadoop soak lint bench fuzz release clean validate-model schedules-by-size goals-on-hadoop
+.PHONY: help build run test test-module test-others test-long test-race test-hadoop soak lint bench fuzz release clean validate-model schedules-by-size goals-on-hadoop
 .DEFAULT_GOAL := help
 
 help: ## show this
@@ -33,9 +33,14 @@ ALL = ./internal/yarn ./internal/web ./mr/jobs ./policy ./...
 OTHERS = cd examples/own && $(GO) vet ./... && $(GO) test ./... && cd ../../release && $(GO) vet ./...
 
 # What properties are tried on is drawn from one seed, so that equal sources give equal results. test-long draws anew.
-test: export RAPID_SEED ?= 1
 test: ## vet, lint and test everything, a few jobs of stock Hadoop too where a JDK and Maven are (5 minutes)
+	@$(MAKE) --no-print-directory -j 2 test-module test-others
+
+test-module: export RAPID_SEED ?= 1
+test-module:
 	$(STOCK) $(GO) test -p $(PACKAGES) -timeout 30m $(ALL)
+
+test-others:
 	$(OTHERS)
 
 test-long: ## the same with more seeds, the tests that take long, and the long commands of README.md

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sojourn-sched/sojourn/internal/longtest"
 	"github.com/sojourn-sched/sojourn/model"
 	"github.com/sojourn-sched/sojourn/policy"
 	"github.com/sojourn-sched/sojourn/policy/policytest"
@@ -147,7 +148,7 @@ func TestFlexOwnMetric(t *testing.T) {
 func TestFlexGoals(t *testing.T) {
 	specs := []string{"flex", "flex:base=fair,metric=sla", "flex:metric=max-stretch,epoch=2s,stages=joint"}
 	for _, spec := range specs {
-		for seed := range uint64(15) {
+		for seed := range longtest.Few[uint64](8, 30) {
 			setup := policytest.RandomSetup(seed, 1)
 			r := rand.New(rand.NewPCG(seed, 9))
 			for _, j := range setup.Jobs {

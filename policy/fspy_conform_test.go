@@ -82,7 +82,7 @@ func TestFspyUnknownSizes(t *testing.T) {
 	for _, spec := range fspySpecs {
 		t.Run(spec, func(t *testing.T) {
 			probes, sized, both := 0, 0, 0
-			for seed := range longtest.Few[uint64](8, 32) {
+			for seed := range longtest.Few[uint64](6, 32) {
 				run := func(r *rand.Rand) policytest.Result {
 					setup := policytest.RandomSetup(seed, 1)
 					setup.Can |= sched.CanProbe
@@ -139,7 +139,7 @@ func TestFspyUnknownSizes(t *testing.T) {
 // fspy does what its definition says, computed plainly, action by action: with probes and without, sizes known at once,
 // late, wrongly or never, masters, jobs that fail, and nodes that are lost.
 func TestFspyAgainstPlain(t *testing.T) {
-	seeds := longtest.Few(14, 56)
+	seeds := longtest.Few(10, 56)
 	plain := policy.Registry{"fspy": policy.PlainFSPY}
 	crossed := 0
 	for _, spec := range append(fspySpecs, "fspy:late=order", "fspy:vra=drf", "fspy:uber-maps=0,vra=drf,late=age",

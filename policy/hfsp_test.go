@@ -16,7 +16,7 @@ import (
 // whatever the parameters. Times are made odd; still the rounding of either way decides where a job is done virtually
 // at the very instant of an event, as one that has the cluster to itself is. That may be so under one seed in fifty.
 func TestHFSPAgainstPlain(t *testing.T) {
-	seeds := longtest.Few(50, 200)
+	seeds := longtest.Few(25, 200)
 	plain := policy.Registry{"hfsp": policy.PlainHFSP}
 	for _, spec := range []string{"hfsp", "hfsp:check=200ms,sample=1", "hfsp:preempt=kill",
 		"hfsp:preempt=wait,sample=2"} {
@@ -88,7 +88,7 @@ func (w *watched) Decide(p *sched.Plan) {
 
 // What is known of running attempts, which spares looking at those that do not run, is true after every decision.
 func TestRunnersAreKnown(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range longtest.Few[uint64](20, 60) {
 		for _, spec := range []string{"hfsp:check=100ms", "hfsp:preempt=kill"} {
 			p, _, err := policy.Parse(spec)
 			if err != nil {

@@ -477,14 +477,14 @@ func TestLongtermRoundsAtOnce(t *testing.T) {
 // remembered charges.
 func TestLongtermRememberedRoundsAtOnce(t *testing.T) {
 	const second = int64(time.Second)
-	for _, rounds := range []int64{1, 7, 500, 5000} {
-		for _, most := range []int{1, 2, 7, 300, 1000} {
+	for _, rounds := range []int64{1, 7, 500, 2000} {
+		for _, most := range []int{1, 2, 7, 300} {
 			for _, decay := range []int64{0, 1, 1000, 100_000, 1_000_000} {
 				for _, rate := range []int64{0, -3, wholeCluster, 1e18} {
 					l := ledger{terms: terms{round: time.Second, rounds: most, decay: decay}}
 					single := clock{Value: theory.Held(1e12, 12345*second), Rate: rate}
 					var before []theory.UnitTime
-					for k := range int64(min(most-1, 400)) { // one charge is not like the next
+					for k := range int64(most - 1) { // one charge is not like the next
 						before = append(before, theory.Held(wholeCluster+k*1e9, second))
 						single.Value = single.Value.Add(before[k])
 					}

@@ -1,9 +1,11 @@
-// Package safefile replaces files and folders atomically, makes them durable, and locks files between processes.
+// Package safefile replaces files and folders atomically, makes them durable, locks files between processes, and reads
+// files without waiting for a writer.
 package safefile
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -135,6 +137,42 @@ func MoveFolder(from, to string, replace bool) error {
 		return errors.Join(err, os.Rename(old, to))
 	}
 	return os.Rename(old, from)
+}
+
+// Read reads a regular file, or the one behind a link, of at most most bytes. It refuses devices and pipes before it
+// opens them: to open a pipe waits for a writer, and a device may have no end.
+func Read(path string, most int64) ([]byte, error) {
+	refuse := func(format string, args ...any) error {
+		return &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf(format, args...)}
+	}
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if mode := info.Mode(); !mode.IsRegular() {
+		return nil, refuse("is %s: must be a regular file, or a link to one", kindOf(mode))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, refuse("is longer than %d bytes: must be a shorter file", most)
+	}
+	return text, err
+}
+
+// kindOf says what a file of a mode is that is not regular.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	}
+	return "a device"
 }
 
 // Sync waits until a file, or the names in a folder, would survive a power cut.

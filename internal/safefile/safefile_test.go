@@ -7,8 +7,45 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
+
+// Read reads what is a file, also behind a link, up to a length. It refuses anything else without opening it: a pipe
+// without a writer would make it wait.
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	file, link, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	if err := errors.Join(os.WriteFile(file, []byte("four"), 0o600), os.Symlink(file, link), unix.Mkfifo(pipe, 0o600),
+		os.Symlink(pipe, filepath.Join(dir, "to-pipe"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, link} {
+		if text, err := Read(path, 4); err != nil || string(text) != "four" {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+	const remedy = ": must be a regular file, or a link to one"
+	for _, c := range []struct{ path, want string }{
+		{pipe, "read " + pipe + ": is a pipe" + remedy},
+		{filepath.Join(dir, "to-pipe"), "is a pipe" + remedy},
+		{"/dev/zero", "read /dev/zero: is a device" + remedy},
+		{dir, "is a folder" + remedy},
+	} {
+		if _, err := Read(c.path, 4); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.path, err, c.want)
+		}
+	}
+	if _, err := Read(file, 3); err == nil || err.Error() != "read "+file+
+		": is longer than 3 bytes: must be a shorter file" {
+		t.Errorf("a long file: %v", err)
+	}
+	if _, err := Read(filepath.Join(dir, "gone"), 3); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
 
 // write drafts a file with a text, and keeps it if keep says so.
 func write(t *testing.T, path, text string, keep bool) {

@@ -3,8 +3,6 @@ package yarn
 import (
 	"encoding/xml"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -14,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
 // properties are the properties of Hadoop's configuration files. Later files override earlier ones. Methods that read a
@@ -66,25 +66,7 @@ func readProperties(dir string, names ...string) (p *properties, found []string,
 }
 
 // readBounded reads a file of at most mostConfiguration bytes.
-func readBounded(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if s, err := f.Stat(); err == nil && !s.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("must be a file")}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, mostConfiguration+1))
-	if err == nil && len(text) > mostConfiguration {
-		err = &fs.PathError{
-			Op:   "read",
-			Path: path,
-			Err:  fmt.Errorf("is longer than %d MiB: not a configuration file", mostConfiguration>>20),
-		}
-	}
-	return text, err
-}
+func readBounded(path string) ([]byte, error) { return safefile.Read(path, mostConfiguration) }
 
 // read adds the properties of one file. Names and values may be elements or attributes, as in Hadoop. A property
 // without a value does not count. It returns an error if the file includes another one, or has other elements, in which

@@ -9,12 +9,19 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sojourn-sched/sojourn/sched"
 )
 
 func site(t *testing.T, properties string) string {
 	t.Helper()
-	dir := t.TempDir()
+	return siteIn(t, t.TempDir(), properties)
+}
+
+// siteIn writes a yarn-site.xml with properties, NAME=VALUE lines, into a folder, and returns the folder.
+func siteIn(t *testing.T, dir, properties string) string {
+	t.Helper()
 	text := "<?xml version=\"1.0\"?>\n<configuration>\n"
 	for line := range strings.Lines(properties) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
@@ -140,6 +147,24 @@ func TestPropertiesElsewhere(t *testing.T) {
 	if a, c := p.values["a"], p.values["c"]; a.value != "b" || c.value != "" {
 		t.Errorf("a is %q and c %q; want b, because it got no value, and nothing, because it got an empty one", a.value,
 			c.value)
+	}
+}
+
+// A configuration file that is a pipe without a writer is refused, whichever it is. To read it would wait for ever.
+func TestConfigurationIsNoPipe(t *testing.T) {
+	const fair = schedulerClass + "=FairScheduler\n"
+	for file, properties := range map[string]string{"core-site.xml": "", capacityFile: "", fairFile: fair,
+		"racks": tableOfRacks + "=DIR/racks", "zk": zkPrefix + "auth=@DIR/zk\n" + haPrefix + "enabled=true\n" +
+			haPrefix + "rm-ids=a\n" + haPrefix + "id=a\n" + zkPrefix + "address=z:1"} {
+		dir := site(t, "")
+		pipe := filepath.Join(dir, file)
+		dir = siteIn(t, dir, strings.ReplaceAll(properties, "DIR", dir))
+		if err := unix.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Site(dir); err == nil || !strings.Contains(err.Error(), pipe+": is a pipe: must be a ") {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
 }
 

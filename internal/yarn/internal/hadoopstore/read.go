@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/token"
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/wire"
@@ -293,12 +294,5 @@ func (f folder) read(at string) ([]byte, error) {
 	if _, err := os.Stat(name + ".new"); err == nil {
 		name += ".new"
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > mostFile {
-		return nil, fmt.Errorf("%s: must be a file of up to %d MiB", name, mostFile>>20)
-	}
-	return os.ReadFile(name)
+	return safefile.Read(name, mostFile)
 }

@@ -30,6 +30,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/spnego"
 	"github.com/jcmturner/gokrb5/v8/types"
+
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
 // Limits of an Acceptor and of its contexts.
@@ -37,6 +39,7 @@ const (
 	skew         = 5 * time.Minute  // between the clocks of callers and this machine, as Kerberos has it
 	mostToken    = 60 << 10         // bytes of a caller's first token
 	mostReplays  = 1 << 20          // requests that are remembered
+	mostKeytab   = 4 << 20          // bytes in a keytab
 	lookAgain    = 10 * time.Second // between looks whether the keytab has changed
 	leastCipher  = 28               // bytes of what AES encrypts: a confounder and a checksum
 	mostSequence = 1 << 30          // bound of the first sequence number of a context
@@ -83,7 +86,7 @@ func (a *Acceptor) load() (keys *keytab.Keytab, modified time.Time, err error) {
 	if err != nil {
 		return nil, modified, err
 	}
-	text, err := os.ReadFile(a.path)
+	text, err := safefile.Read(a.path, mostKeytab)
 	if err != nil {
 		return nil, modified, err
 	}

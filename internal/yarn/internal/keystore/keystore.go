@@ -9,12 +9,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	jks "github.com/pavlo-v-chernykh/keystore-go/v4"
 	"software.sslmate.com/src/go-pkcs12"
+
+	"github.com/sojourn-sched/sojourn/internal/safefile"
 )
 
 // mostBytes bounds the files that are read.
@@ -40,7 +40,7 @@ var (
 
 // Read reads the key and the certificates. Errors name the file.
 func (s *Source) Read() (*tls.Certificate, error) {
-	text, err := readFile(s.Path)
+	text, err := safefile.Read(s.Path, mostBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Source) Read() (*tls.Certificate, error) {
 		c, err = s.parse(text)
 	} else {
 		var key []byte
-		if key, err = readFile(s.KeyPath); err == nil {
+		if key, err = safefile.Read(s.KeyPath, mostBytes); err == nil {
 			c, err = parsePEM(text, key)
 		}
 	}
@@ -57,20 +57,6 @@ func (s *Source) Read() (*tls.Certificate, error) {
 		return nil, fmt.Errorf("read key and certificates of %s: %w", s.Path, err)
 	}
 	return c, nil
-}
-
-// readFile reads a file of at most mostBytes.
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostBytes+1))
-	if len(text) > mostBytes {
-		err = fmt.Errorf("%s is longer than %d MiB: no key store", path, mostBytes>>20)
-	}
-	return text, err
 }
 
 // parse reads a key store, whose kind its first bytes say: files that Java calls JKS may be PKCS12.

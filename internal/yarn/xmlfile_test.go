@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -47,6 +48,40 @@ func TestXMLBombs(t *testing.T) {
 			}
 			if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 256 {
 				t.Errorf("%s in %s: %d MiB were allocated", name, file, took)
+			}
+		}
+	}
+}
+
+// A file of XML is one element, as for Hadoop's parser, in every file of the configuration. What is after it would be
+// dropped, and may be what secures the cluster. Comments and spaces may be around it, and a byte order mark before it.
+func TestXMLHasOneRoot(t *testing.T) {
+	for _, file := range []string{"core-site.xml", capacityFile, fairFile, "hosts.xml"} {
+		root := map[string]string{fairFile: "allocations", "hosts.xml": "hosts"}[file]
+		root = cmp.Or(root, "configuration")
+		whole := "<" + root + ">\n</" + root + ">"
+		for _, c := range []struct{ text, want string }{
+			{whole + "\n\n<" + root + "/>", "line 4: <" + root + "> after the end of the root element"},
+			{whole + "<!-- x -->\n<property>\n</property>", "line 3: <property> after the end of the root element"},
+			{whole + "\n \n left over\n", "line 4: text outside the root element"},
+			{"<!-- x -->\ntext" + whole, "line 2: text outside the root element"},
+			{whole + "\n</" + root + ">", "line 3: </" + root + "> ends no element"},
+			{"\ufeff<?xml version=\"1.0\"?>\r\n<!-- x -->" + whole + "\n<!-- x -->\n<?x?>\t\r\n", ""},
+		} {
+			dir := site(t, "yarn.resourcemanager.nodes.include-path=hosts.xml\n"+
+				map[bool]string{true: schedulerClass + "=FairScheduler"}[file == fairFile])
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			config, _, err := Site(dir)
+			if err == nil && file == "hosts.xml" {
+				_, err = config.Hosts()
+			}
+			switch want := filepath.Join(dir, file) + ": " + c.want; {
+			case c.want == "" && err != nil:
+				t.Errorf("%s: %q: %v", file, c.text, err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+				t.Errorf("%s: %q: %v, want %s", file, c.text, err, want)
 			}
 		}
 	}

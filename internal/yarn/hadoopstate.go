@@ -53,7 +53,14 @@ func fromHadoop(s *hadoopstore.State, queues Queues, sizes Sizes) (*past, Moved,
 	if s.Keys.Current != nil {
 		p.keys.Master = token.Saved{Current: *s.Keys.Current, Next: s.Keys.Next}
 	}
+	expired := 0
 	for i := range s.Apps {
+		if expired += missingAttempts(&s.Apps[i]); expired > mostExpired {
+			id := s.Apps[i].Submission.ID
+			return nil, moved, fmt.Errorf("%s: of it and of the applications before it %d attempts are missing in the "+
+				"store, at most %d may be: end it, and while Hadoop's ResourceManager is stopped remove it from the "+
+				"store: yarn resourcemanager -remove-application-from-state-store %s", id, expired, mostExpired, id)
+		}
 		app, err := appFromHadoop(&s.Apps[i], &leaves, sizes)
 		if err != nil {
 			return nil, moved, err
@@ -116,6 +123,19 @@ func appFromHadoop(s *hadoopstore.App, leaves *leafTable, sizes Sizes) (*savedAp
 			"end the application", s.Submission.ID, s.Submission.Queue)
 	}
 	return app, nil
+}
+
+// mostExpired bounds how many attempts of all applications together may be missing in Hadoop's store. Each is stored
+// here, because the place of an attempt in the list of its application is its number.
+const mostExpired = 100_000
+
+// missingAttempts returns how many attempts of an application, before its last one, are not in Hadoop's store.
+func missingAttempts(s *hadoopstore.App) int {
+	n := len(s.Attempts)
+	if n == 0 {
+		return 0
+	}
+	return int(s.Attempts[n-1].ID.Attempt) - n
 }
 
 // saidRemoved is said of an attempt that Hadoop has removed from its store.

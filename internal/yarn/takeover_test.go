@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -151,6 +152,38 @@ func TestTakeOverApplications(t *testing.T) {
 			!strings.Contains(err.Error(), "application_1700000000000_0007 runs in queue") {
 			t.Errorf("one that runs in %s, which is no leaf: %v", queue, err)
 		}
+	}
+}
+
+// The attempts that Hadoop has removed are stored here, and bounded. A store with more is refused by the name of the
+// application with which they are too many, and before they take memory.
+func TestTakeOverExpiredAttempts(t *testing.T) {
+	const last = 1 << 16
+	s := &hadoopstore.State{}
+	for i := range int32(100) {
+		id := wire.ApplicationID{ID: i + 1, Timestamp: 1700000000000}
+		s.Apps = append(s.Apps, hadoopstore.App{
+			Application: hadoopstore.Application{User: "ana", Submission: wire.Submission{ID: id, Queue: "default"}},
+			Attempts:    []hadoopstore.Attempt{{ID: wire.AttemptID{App: id, Attempt: last}}},
+		})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := fromHadoop(s, nested, Sizes{})
+	runtime.ReadMemStats(&after)
+	const id = "application_1700000000000_0002"
+	const want = id + ": of it and of the applications before it 131070 attempts are missing in the store, at most " +
+		"100000 may be: end it, and while Hadoop's ResourceManager is stopped remove it from the store: " +
+		"yarn resourcemanager -remove-application-from-state-store " + id
+	if err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 128 { // a list of 65,536 grows to 50 MiB in steps
+		t.Errorf("%d MiB were allocated", took)
+	}
+	s.Apps = s.Apps[:1]
+	if p, _, err := fromHadoop(s, nested, Sizes{}); err != nil || len(p.apps[0].Attempts) != last {
+		t.Errorf("one application: %v", err)
 	}
 }
 

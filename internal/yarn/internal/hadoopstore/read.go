@@ -122,6 +122,8 @@ func (r *reader) end(err error) (*State, error) {
 		return nil, err
 	}
 	s := &r.state
+	s.Apps = lastOnly(s.Apps, func(a *App) wire.ApplicationID { return a.Submission.ID })
+	s.Tokens = lastOnly(s.Tokens, func(t *DelegationToken) string { return string(t.Identifier) })
 	slices.SortStableFunc(s.Apps, func(a, b App) int {
 		x, y := a.Submission.ID, b.Submission.ID
 		return cmp.Or(cmp.Compare(a.Submitted, b.Submitted), cmp.Compare(x.Timestamp, y.Timestamp),
@@ -130,6 +132,23 @@ func (r *reader) end(err error) (*State, error) {
 	slices.SortFunc(s.Users, func(a, b DelegationKey) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(s.Tokens, func(a, b DelegationToken) int { return bytes.Compare(a.Identifier, b.Identifier) })
 	return s, nil
+}
+
+// lastOnly returns a list with the last of the elements that have the same key, each where the first one was. It reuses
+// the memory of list. In ZooKeeper an application or a token may be both under its whole name and under a split one:
+// Hadoop reads all places in the order of reader.split, and the last one counts.
+func lastOnly[E any, K comparable](list []E, key func(*E) K) []E {
+	at, kept := map[K]int{}, list[:0]
+	for i := range list {
+		k := key(&list[i])
+		if n, again := at[k]; again {
+			kept[n] = list[i]
+			continue
+		}
+		at[k] = len(kept)
+		kept = append(kept, list[i])
+	}
+	return kept
 }
 
 // each calls do for what is in a folder, with its path and its name.
@@ -162,7 +181,7 @@ func (r *reader) app(file, folder, name string) error {
 			return nil
 		}
 		var a Attempt
-		if _, err := r.message(at, &a); err != nil {
+		if err := r.listed(at, &a); err != nil {
 			return err
 		}
 		if a.ID.String() != name || a.ID.App != app.Submission.ID {
@@ -199,13 +218,13 @@ func (r *reader) user(at, name string) error {
 	}
 	number, err := strconv.ParseInt(digits, 10, 32) // names in ZooKeeper that are split may begin with zeros
 	if err != nil {
-		return fmt.Errorf("%s: does not end with a number of 32 bits", r.from.name(at))
+		return fmt.Errorf("%s: does not end with a number of 32 bits: remove it, and run this again", r.from.name(at))
 	}
 	switch prefix {
 	case lastPrefix:
 		s.Last = max(s.Last, int32(number))
 	case keyPrefix:
-		text, err := r.from.read(at)
+		text, err := r.content(at)
 		if err != nil {
 			return err
 		}
@@ -219,7 +238,7 @@ func (r *reader) user(at, name string) error {
 		s.Users = append(s.Users, key)
 	case tokenPrefix:
 		var one DelegationToken
-		if _, err := r.message(at, &one); err != nil {
+		if err := r.listed(at, &one); err != nil {
 			return err
 		}
 		id, err := one.ID()
@@ -244,10 +263,33 @@ func (r *reader) message(at string, m proto.Described) (there bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := proto.Decode(text, m); err != nil {
-		return false, fmt.Errorf("%s: %w", r.from.name(at), err)
+	return true, r.decode(at, text, m)
+}
+
+// listed reads a message from a file that must be there, and must not be empty.
+func (r *reader) listed(at string, m proto.Described) error {
+	text, err := r.content(at)
+	if err != nil {
+		return err
 	}
-	return true, nil
+	return r.decode(at, text, m)
+}
+
+// decode decodes the message that is the text of a file.
+func (r *reader) decode(at string, text []byte, m proto.Described) error {
+	if err := proto.Decode(text, m); err != nil {
+		return fmt.Errorf("%s: %w", r.from.name(at), err)
+	}
+	return nil
+}
+
+// content reads a file that must be there, and must not be empty.
+func (r *reader) content(at string) ([]byte, error) {
+	text, err := r.from.read(at)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
+		return nil, fmt.Errorf("%s: is empty: remove it, and run this again", r.from.name(at))
+	}
+	return text, err
 }
 
 // readKey reads a DelegationKey: the ID, the expiry, and the key after its length.

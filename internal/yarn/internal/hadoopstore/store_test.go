@@ -386,9 +386,40 @@ func TestNodesAreRead(t *testing.T) {
 			t.Errorf("%q in %s: %v", wrong, node, err)
 		}
 	}
+	for _, node := range []string{usersFolder + "/" + userKeys + "/DelegationKey_7",
+		usersFolder + "/" + userTokens + "/RMDelegationToken_7",
+		appsName + "/application_1700000000000_0001/appattempt_1700000000000_0001_000007"} {
+		f := plant(want, "/rmstore", 0)
+		f[path.Join("/rmstore", nodesRoot, node)] = nil
+		wrong := "ZooKeeper, /rmstore/ZKRMStateRoot/" + node + ": is empty: remove it, and run this again"
+		if _, err := ReadNodes(f, "/rmstore"); err == nil || err.Error() != wrong {
+			t.Errorf("an empty node: %v, want %s", err, wrong)
+		}
+	}
 	_, err := ReadNodes(forest{}, "/none")
 	if err == nil || !strings.Contains(err.Error(), "zk-state-store.parent-path") {
 		t.Errorf("nothing there: %v", err)
+	}
+}
+
+// An application or a token that is in ZooKeeper both under its whole name and under a split one is read once. As in
+// Hadoop, the name whose end is split off the longest counts, with its attempts.
+func TestNodesTwice(t *testing.T) {
+	older, newer := sample(), sample()
+	for i := range older.Apps {
+		older.Apps[i].Diagnostics, older.Apps[i].Attempts = "older", nil
+		older.Apps[i].Submitted += 1000 // does not change the order of the newer ones
+	}
+	for i := range older.Tokens {
+		older.Tokens[i].Expires++
+	}
+	for _, c := range []struct{ older, newer int }{{0, 1}, {0, mostSplit}, {1, 2}, {2, 3}} {
+		f := plant(older, "/rmstore", c.older)
+		maps.Copy(f, plant(newer, "/rmstore", c.newer))
+		got, err := ReadNodes(f, "/rmstore")
+		if err != nil || !sameState(got, newer) {
+			t.Errorf("split at %d and %d: %v: read\n%+v\nwant\n%+v", c.older, c.newer, err, got, newer)
+		}
 	}
 }
 
@@ -402,7 +433,10 @@ func TestDamagedStore(t *testing.T) {
 		{epochName, "\x08\x80\x80\x80\x80\x80\x80\x80\x80\x7f", "EpochNode: epoch "},
 		{app + "application_1700000000000_0001", "\x12", "application_1700000000000_0001: "},
 		{app + "application_1700000000000_0001", "", "is of application_0_0000"},
-		{app + "appattempt_1700000000000_0001_000002", "", "is of appattempt_0_0000_000000"},
+		{app + "appattempt_1700000000000_0001_000002", "", "_0001_000002: is empty: remove it, and run this again"},
+		{app + "appattempt_1700000000000_0001_000002", "\x10\x01", "_0001_000002: "},
+		{usersFolder + "/DelegationKey_9", "", "DelegationKey_9: is empty: remove it, and run this again"},
+		{usersFolder + "/DelegationKey_", "x", "DelegationKey_: does not end with a number of 32 bits: remove it"},
 		{app + "appattempt_1700000000000_0001_000001", "-", "appattempt_1700000000000_0001_000001: "},
 		{keysFolder + "/" + keysName, "\x0a\x7f", "AMRMTokenSecretManagerNode: "},
 		{usersFolder + "/DelegationKey_9", "\x09\x09\x09short", "DelegationKey_9: key 9 has 9 bytes, and 5 follow"},

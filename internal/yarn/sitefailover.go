@@ -89,7 +89,12 @@ func zooServers(p *properties) (list []string) {
 
 // zooParent returns the node of ZooKeeper below which ResourceManagers keep their state.
 func zooParent(p *properties) string {
-	return p.text("yarn.resourcemanager.zk-state-store.parent-path", "/rmstore")
+	const name = "yarn.resourcemanager.zk-state-store.parent-path"
+	parent := p.text(name, "/rmstore")
+	if parent != "" && !path.IsAbs(parent) {
+		p.fail(name, "the path of a node of ZooKeeper, which begins with /")
+	}
+	return path.Join("/", parent)
 }
 
 // ofOne returns a property of one of several ResourceManagers, whose name ends with id; of the only one if id is "". As

@@ -2,8 +2,8 @@ package yarn
 
 import (
 	"fmt"
-	"net/url"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/sojourn-sched/sojourn/internal/yarn/internal/hadoopstore"
@@ -46,13 +46,15 @@ func SiteStore(dir string) (s HadoopStore, err error) {
 				"could read the keys of tokens", dir, zkPrefix, acl, zkPrefix)
 		}
 	case "FileSystemRMStateStore":
-		if s.Folder = p.text(uri, ""); s.Folder == "" {
+		folder := p.raw(uri, "")
+		if folder == "" {
 			return s, fmt.Errorf("%s: %s is not set: name the folder of Hadoop's store", dir, uri)
 		}
-		if there := p.text("fs.defaultFS", "file:///"); strings.HasPrefix(s.Folder, "/") {
-			s.Folder = strings.TrimSuffix(there, "/") + s.Folder
+		there := p.text("fs.defaultFS", "file:///")
+		if own, _, _ := splitPath(folder); own == "" && !strings.HasPrefix(there, "file:") {
+			return s, notLocal(folder + " of " + there)
 		}
-		s.Folder, err = LocalFolder(s.Folder)
+		s.Folder, err = LocalFolder(folder)
 	default:
 		return s, fmt.Errorf("%s: %s is %s, must be FileSystemRMStateStore or ZKRMStateStore", dir, class, named)
 	}
@@ -62,17 +64,35 @@ func SiteStore(dir string) (s HadoopStore, err error) {
 	return s, err
 }
 
-// LocalFolder returns the folder that a path or a file: URI names.
+// LocalFolder returns the folder that a path or a file: URI names, as Hadoop's Path has it. A %20 is no space: nothing
+// in a name is encoded, and ? and # are characters as all others.
 func LocalFolder(named string) (string, error) {
-	u, err := url.Parse(named)
-	if err != nil || u.Scheme == "" {
-		return named, nil
+	scheme, host, folder := splitPath(named)
+	switch {
+	case scheme != "" && scheme != "file":
+		return "", notLocal(named)
+	case host != "" || scheme != "" && !path.IsAbs(folder):
+		return "", fmt.Errorf("%s: must be an absolute path, or file:// and an absolute path, without a host", named)
 	}
-	if u.Scheme != "file" {
-		return "", fmt.Errorf("%s: must be a folder of this machine: copy it with hdfs dfs -get or -put, and name the "+
-			"copy", named)
+	return path.Clean(folder), nil
+}
+
+// splitPath splits a name as Hadoop's Path does: scheme:, if it is before the first /, then //host, and the rest.
+func splitPath(named string) (scheme, host, rest string) {
+	rest = named
+	if i := strings.IndexAny(named, ":/"); i > 0 && named[i] == ':' {
+		scheme, rest = named[:i], named[i+1:]
 	}
-	return u.Path, nil
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		host, rest, _ = strings.Cut(after, "/")
+		rest = "/" + rest
+	}
+	return scheme, host, rest
+}
+
+func notLocal(named string) error {
+	return fmt.Errorf("%s: must be a folder of this machine: copy it with hdfs dfs -get or -put, and name the copy",
+		named)
 }
 
 // HasState reports whether a ResourceManager of Hadoop's has left a state in a folder of this machine.

@@ -7,7 +7,6 @@
 package kerberos
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,7 +37,6 @@ import (
 const (
 	skew         = 5 * time.Minute  // between the clocks of callers and this machine, as Kerberos has it
 	mostToken    = 60 << 10         // bytes of a caller's first token
-	mostReplays  = 1 << 20          // requests that are remembered
 	mostKeytab   = 4 << 20          // bytes in a keytab
 	lookAgain    = 10 * time.Second // between looks whether the keytab has changed
 	leastCipher  = 28               // bytes of what AES encrypts: a confounder and a checksum
@@ -56,12 +54,12 @@ type Acceptor struct {
 	name Name
 	path string // of the keytab
 
-	mu     sync.Mutex
-	keys   *keytab.Keytab
-	read   time.Time                       // when the file was modified that keys were read from
-	look   time.Time                       // when the file was looked at last
-	seen   map[[sha256.Size]byte]time.Time // requests that were accepted, by hash, and until when they are remembered
-	forget time.Time                       // when seen is cleaned next
+	replays replays
+
+	mu   sync.Mutex
+	keys *keytab.Keytab
+	read time.Time // when the file was modified that keys were read from
+	look time.Time // when the file was looked at last
 }
 
 // NewAcceptor returns an Acceptor for a principal, name/host@REALM, whose keys a keytab has. The keytab is read again
@@ -70,7 +68,7 @@ func NewAcceptor(principal Name, keytabPath string) (*Acceptor, error) {
 	if principal.Host == "" || principal.Realm == "" {
 		return nil, fmt.Errorf("principal %s: must be name/host@REALM", principal)
 	}
-	a := &Acceptor{name: principal, path: keytabPath, seen: map[[sha256.Size]byte]time.Time{}}
+	a := &Acceptor{name: principal, path: keytabPath}
 	var err error
 	a.keys, a.read, err = a.load()
 	a.look = time.Now()
@@ -133,27 +131,6 @@ func (a *Acceptor) current(now time.Time) *keytab.Keytab {
 	return a.keys
 }
 
-// fresh reports whether a request was not seen before, and remembers it for as long as it could be accepted again. It
-// returns false for all requests while mostReplays of them are remembered.
-func (a *Acceptor) fresh(request []byte, now time.Time) bool {
-	id := sha256.Sum256(request)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if now.After(a.forget) || len(a.seen) >= mostReplays {
-		for one, until := range a.seen {
-			if now.After(until) {
-				delete(a.seen, one)
-			}
-		}
-		a.forget = now.Add(time.Minute)
-	}
-	if _, again := a.seen[id]; again || len(a.seen) >= mostReplays {
-		return false
-	}
-	a.seen[id] = now.Add(3 * skew)
-	return true
-}
-
 // Accept takes the first token of a caller, and returns the context with the caller. reply is the token for the caller;
 // nil: the caller wants no proof of who this server is. Errors name no secrets.
 func (a *Acceptor) Accept(token []byte) (c *Context, reply []byte, err error) {
@@ -196,8 +173,9 @@ func (a *Acceptor) accept(q *messages.APReq, now time.Time) (*Context, []byte, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if !a.fresh(q.EncryptedAuthenticator.Cipher, now) {
-		return nil, nil, errors.New("the request was seen before")
+	sent := q.Authenticator.CTime.Add(time.Duration(q.Authenticator.Cusec) * time.Microsecond) // as Verify reads it
+	if err := a.replays.accept(client, q.EncryptedAuthenticator.Cipher, sent, now); err != nil {
+		return nil, nil, err
 	}
 	key := ticket.DecryptedEncPart.Key
 	if q.Authenticator.SubKey.KeyType != 0 {

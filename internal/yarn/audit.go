@@ -55,7 +55,7 @@ func (l *logbook) audit(d deed, err error) {
 // byUserAudited is byUser for calls that change something. about names the application of a call.
 func byUserAudited[Q any, P interface {
 	*Q
-	proto.Decoder
+	proto.Described
 }](f *front, operation string, about func(*Q) string, do func(client, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
 		f.groups.meet(c.User)

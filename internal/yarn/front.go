@@ -109,7 +109,7 @@ func (f *front) listContainers(find func(*manager) (*attempt, error), visit func
 // user's name to the receiver that do is a method of.
 func byUser[R, Q any, P interface {
 	*Q
-	proto.Decoder
+	proto.Described
 }](f *front, who func(m *manager, user string) R, do func(R, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
 		f.groups.meet(c.User)

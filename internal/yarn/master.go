@@ -36,7 +36,7 @@ func newMaster(f *front) *rpc.Server {
 // byMaster returns the Method that calls do within a turn.
 func byMaster[Q any, P interface {
 	*Q
-	proto.Decoder
+	proto.Described
 }](f *front, do func(master, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
 		return serveMaster(f, c, q, do)

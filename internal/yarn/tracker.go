@@ -73,7 +73,7 @@ func (f *front) logUnresolved(host string, err error) {
 // owner.
 func byNode[Q any, P interface {
 	*Q
-	proto.Decoder
+	proto.Described
 }](f *front, do func(tracker, *Q) (answer, error)) rpc.Method {
 	return rpc.Handle[Q, P](func(_ context.Context, c *rpc.Call, q *Q) (proto.Message, error) {
 		return f.attend(c, func(m *manager) (answer, error) { return do(tracker{m}, q) })

@@ -1,8 +1,10 @@
 package proto
 
 import (
+	"errors"
 	"fmt"
 	"sync"
+	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -34,16 +36,71 @@ func Append(b []byte, m Described) []byte {
 
 // Decode fills a message from b. It merges as protobuf does: fields that b does not have keep their values, and lists
 // grow.
-func Decode(b []byte, m Described) error {
+func Decode(b []byte, m Described) error { return decode(b, m, nil) }
+
+// DecodeWithin is Decode where what m takes in memory is bounded. It calls memory.Hold with how many bytes that is in
+// all, always before it takes them. If there is no room it returns ErrMemory. The first freeMemory bytes do not count.
+//
+// What counts is copiesOfText for each byte of b, which is more than texts take in m, and for lists and messages their
+// true sizes. So an empty element, of two bytes in b, counts as what it takes, and a long text does not count as that.
+func DecodeWithin(b []byte, m Described, memory Holder) error { return decode(b, m, memory) }
+
+// A Holder changes how many bytes it holds in all, and reports whether there is room for that. If not, it holds as many
+// as before.
+type Holder interface{ Hold(n int) bool }
+
+// ErrMemory means that a message would take more memory than there is room for.
+var ErrMemory = errors.New("no room for what it takes in memory")
+
+const (
+	copiesOfText = 2
+	freeMemory   = 16 << 10 // bytes
+	holdBy       = 64 << 10 // how many bytes are held at least before they are taken
+)
+
+// decode is DecodeWithin, or Decode if memory is nil.
+func decode(b []byte, m Described, memory Holder) error {
 	f := spare.Get().(*Fields)
 	f.r, f.from = Read(b), 0
-	for at := f.begin(); at >= 0; at = f.turn(at) {
-		m.Fields(f)
+	f.memory, f.taken, f.held = memory, 0, freeMemory
+	if f.takes(copiesOfText * len(b)) {
+		for at := f.begin(); at >= 0; at = f.turn(at) {
+			m.Fields(f)
+		}
 	}
 	err := f.r.err
-	f.r = Reader{}
+	f.r, f.memory = Reader{}, nil
 	spare.Put(f)
 	return err
+}
+
+// takes notes that the message takes n bytes of memory more, and reports whether there is room for them. If not,
+// reading ends with ErrMemory.
+func (f *Fields) takes(n int) bool {
+	f.taken += n
+	return f.taken <= f.held || f.hold()
+}
+
+// hold holds what is taken and holdBy bytes more, for takes.
+func (f *Fields) hold() bool {
+	n := f.taken + holdBy
+	if f.memory != nil && !f.memory.Hold(n) {
+		f.r.fail(ErrMemory)
+		f.r.num = 0
+		return false
+	}
+	f.held = n
+	return true
+}
+
+// more reports whether list, which is of a field that is being read, may have one element more.
+func more[T any](f *Fields, list []T) bool {
+	n := cap(list)
+	if len(list) < n {
+		return true
+	}
+	var zero T
+	return f.takes(max(1, min(n, n/4+192)) * int(unsafe.Sizeof(zero))) // so much longer does append make it
 }
 
 // spare is a pool of Fields that are not in use. Without it each message would allocate one, because Fields are passed
@@ -56,6 +113,10 @@ type Fields struct {
 	from  int    // reading: where the message begins
 	first bool   // reading: nothing has been taken yet
 	out   []byte // writing
+
+	memory Holder // reading: of what the message takes in memory; nil: there is no bound
+	taken  int    // reading: bytes that the message takes
+	held   int    // reading: bytes up to which taken needs no call of memory
 }
 
 // writes is the number of the field to be taken where there is none, since the message is being written.
@@ -175,7 +236,7 @@ func (f *Fields) Strings(num int32, list *[]string) {
 		f.out = AppendStrings(f.out, num, *list)
 		return
 	}
-	for ; f.grow(num, len(*list)); f.r.Next() {
+	for ; f.grow(num, len(*list)) && more(f, *list); f.r.Next() {
 		*list = append(*list, f.r.String())
 	}
 }
@@ -186,7 +247,7 @@ func (f *Fields) Ints(num int32, list *[]int32) {
 		f.out = AppendInts(f.out, num, *list)
 		return
 	}
-	for ; f.grow(num, len(*list)); f.r.Next() {
+	for ; f.grow(num, len(*list)) && f.takes(4*(f.r.end-f.r.start)); f.r.Next() { // a byte may be an element, of four
 		*list = f.r.Ints(*list)
 	}
 }
@@ -325,6 +386,10 @@ type describedBy[T any] interface {
 func Optional[T any, P describedBy[T]](f *Fields, num int32, p **T) {
 	if f.r.num == num || f.r.num == writes && *p != nil {
 		if *p == nil {
+			var zero T
+			if !f.takes(int(unsafe.Sizeof(zero))) {
+				return
+			}
 			*p = new(T)
 		}
 		f.inner(num, P(*p))
@@ -339,7 +404,7 @@ func Repeated[T any, P describedBy[T]](f *Fields, num int32, list *[]T) {
 		}
 		return
 	}
-	for f.grow(num, len(*list)) {
+	for f.grow(num, len(*list)) && more(f, *list) {
 		var zero T
 		*list = append(*list, zero)
 		f.inner(num, P(&(*list)[len(*list)-1]))
@@ -354,7 +419,7 @@ func RepeatedWithin[T any](f *Fields, num int32, list *[]T, fields func(element 
 		}
 		return
 	}
-	for f.grow(num, len(*list)) {
+	for f.grow(num, len(*list)) && more(f, *list) {
 		var zero T
 		*list = append(*list, zero)
 		f.Within(num, func() { fields(&(*list)[len(*list)-1]) })

@@ -368,3 +368,68 @@ func TestFieldsShortForms(t *testing.T) {
 		}
 	}
 }
+
+// A tree has trees and much else in it.
+type tree struct {
+	maybe  *tree
+	all    []tree
+	words  []string
+	counts []int32
+	within []int64
+	size   [20]int64
+}
+
+func (m *tree) Fields(f *Fields) {
+	Optional(f, 1, &m.maybe)
+	Repeated(f, 2, &m.all)
+	f.Strings(3, &m.words)
+	f.Ints(4, &m.counts)
+	RepeatedWithin(f, 5, &m.within, func(n *int64) { f.Int64(1, n) })
+}
+
+// A ledger is a Holder of most bytes.
+type ledger struct{ held, most, calls int }
+
+func (l *ledger) Hold(n int) bool {
+	l.calls++
+	if n > l.most {
+		return false
+	}
+	l.held = n
+	return true
+}
+
+// Decoding stops where there is no more room for what the message takes, which is counted for each kind of field. A
+// short message asks for no room, and a long text not for that of as many elements.
+func TestDecodeWithin(t *testing.T) {
+	const n = 2000
+	tree1 := int(reflect.TypeFor[tree]().Size())
+	for name, c := range map[string]struct {
+		b     []byte
+		least int // bytes that count
+	}{
+		"optional":         {bytes.Repeat([]byte{2<<3 | 2, 2, 1<<3 | 2, 0}, n), 2 * n * tree1},
+		"repeated":         {bytes.Repeat([]byte{2<<3 | 2, 0}, n), n * tree1},
+		"strings":          {bytes.Repeat([]byte{3<<3 | 2, 0}, n), 16 * n},
+		"numbers":          {bytes.Repeat([]byte{4 << 3, 1}, 5*n), 4 * 5 * n},
+		"packed":           {AppendBytes(nil, 4, bytes.Repeat([]byte{1}, 5*n)), 4 * 5 * n},
+		"repeated, within": {bytes.Repeat([]byte{5<<3 | 2, 0}, 5*n), 8 * 5 * n},
+		"text":             {AppendBytes(nil, 3, make([]byte, 20*n)), 20 * n},
+	} {
+		l := ledger{most: 1 << 30}
+		if err := DecodeWithin(c.b, &tree{}, &l); err != nil || l.held < c.least || l.held > 4*c.least+holdBy {
+			t.Errorf("%s: %d bytes count, must be %d or a little more; error %v", name, l.held, c.least, err)
+		}
+		if err := DecodeWithin(c.b, &tree{}, &ledger{most: l.held - 1}); err != ErrMemory {
+			t.Errorf("%s: in one byte less: %v", name, err)
+		}
+		if err := Decode(c.b, &tree{}); err != nil { // also after one that was refused
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var l ledger
+	short := bytes.Repeat([]byte{2<<3 | 2, 0}, 20)
+	if err := DecodeWithin(short, &tree{}, &l); err != nil || l.calls > 0 {
+		t.Errorf("a short message: %v after %d calls", err, l.calls)
+	}
+}

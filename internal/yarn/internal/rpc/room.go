@@ -10,8 +10,8 @@ import (
 var ErrNoRoom = errors.New("no room: what connections have sent and are owed fills the memory that they may take")
 
 // A Room bounds the memory that the connections of all servers of a process take together, and those of one host: long
-// frames while they arrive, and replies until they are taken. The first few KiB of a connection do not count. It is
-// safe for many goroutines. A nil Room bounds nothing.
+// frames while they arrive, decoded requests while their calls run, and replies until they are taken. The first few KiB
+// of a connection do not count. It is safe for many goroutines. A nil Room bounds nothing.
 type Room struct {
 	Most   int64 // bytes
 	OfHost int64 // bytes of the connections of one host

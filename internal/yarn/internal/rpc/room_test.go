@@ -2,12 +2,16 @@ package rpc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/yarn/internal/proto"
 )
 
 // Forty connections that have sent most of a long frame hold no more than the room that there is, and those of one host
@@ -87,4 +91,42 @@ func TestConnectionsOfHost(t *testing.T) {
 	if got := say(t, dial(t, other, address), "hello"); got != "hello from b" {
 		t.Errorf("another host: %q", got)
 	}
+}
+
+// texts is a message with many.
+type texts struct{ all []text }
+
+func (m *texts) Fields(f *proto.Fields) { proto.Repeated(f, 1, &m.all) }
+
+// What a request takes in memory counts while its call runs, and for that host alone. A request for which there is no
+// room is answered with an exception, and its connection goes on.
+func TestRequestsTakeRoom(t *testing.T) {
+	room := &Room{Most: 8 << 20, OfHost: 4 << 20}
+	during := make(chan int64, 4)
+	address := serve(t, &Server{Room: room, Methods: map[string]Method{
+		"count": Handle(func(_ context.Context, _ *Call, q *texts) (proto.Message, error) {
+			during <- room.Held()
+			return &text{strconv.Itoa(len(q.all))}, nil
+		}),
+	}})
+	c := dial(t, Dialer{User: "a"}, address)
+	for _, n := range []int{1, 50_000, 250_000, 2} {
+		var reply text
+		err := c.Call(t.Context(), "count", proto.Raw(bytes.Repeat([]byte{1<<3 | 2, 0}, n)), &reply)
+		if n == 250_000 { // each takes 16 bytes and two for each on the wire, beside the frame
+			e := new(Error)
+			if !errors.As(err, &e) || e.Class != classIO || !strings.Contains(e.Message, ErrNoRoom.Error()) {
+				t.Errorf("%d elements: %v", n, err)
+			}
+			continue
+		}
+		if err != nil || reply.s != strconv.Itoa(n) {
+			t.Fatalf("%d elements: %q, %v", n, reply.s, err)
+		}
+		if held := <-during; n > 100 && held < int64(16*n) || n < 100 && held > 0 {
+			t.Errorf("%d elements: %d bytes are held", n, held)
+		}
+	}
+	c.Close()
+	soon(t, "no room is held in the end", func() bool { return room.Held() == 0 })
 }

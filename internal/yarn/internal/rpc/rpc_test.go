@@ -25,16 +25,9 @@ const protocol = "org.apache.hadoop.yarn.server.api.ResourceTrackerPB"
 // text is a message with one string.
 type text struct{ s string }
 
-func (m *text) Append(b []byte) []byte { return proto.AppendString(b, 1, m.s) }
-func (m *text) Decode(b []byte) error {
-	r := proto.Read(b)
-	for r.Next() {
-		if r.Num() == 1 {
-			m.s = r.String()
-		}
-	}
-	return r.Err()
-}
+func (m *text) Fields(f *proto.Fields) { f.String(1, &m.s) }
+func (m *text) Append(b []byte) []byte { return proto.Append(b, m) }
+func (m *text) Decode(b []byte) error  { return proto.Decode(b, m) }
 
 // echo is a server's methods: echo answers with what it got and who said it; refuse with an exception; nothing with an
 // empty message.

@@ -27,6 +27,7 @@ type Call struct {
 	Scratch proto.Raw // memory for the method's reply, as the call before on the connection left it
 	request any       // of the call before, to be decoded into again (resetter); nil: there is none
 	owed    Share     // of the Room: the memory of replies
+	asked   Share     // of the Room: the memory of the decoded request, while the call runs
 }
 
 // Make encodes a reply into Scratch, and reports whether there is room for it until it is taken.
@@ -47,7 +48,7 @@ type Method func(ctx context.Context, c *Call) (proto.Message, error)
 // Handle makes a Method of a function that takes a decoded request.
 func Handle[Q any, P interface {
 	*Q
-	proto.Decoder
+	proto.Described
 }](f func(context.Context, *Call, *Q) (proto.Message, error)) Method {
 	return func(ctx context.Context, c *Call) (proto.Message, error) {
 		q, _ := c.request.(*Q)
@@ -57,7 +58,12 @@ func Handle[Q any, P interface {
 		if again, ok := any(q).(resetter); ok {
 			defer c.keep(again)
 		}
-		if err := P(q).Decode(c.Body); err != nil {
+		defer c.asked.Hold(0)
+		err := proto.DecodeWithin(c.Body, P(q), &c.asked)
+		if errors.Is(err, proto.ErrMemory) {
+			return nil, fmt.Errorf("request of %d bytes: %w", len(c.Body), ErrNoRoom)
+		}
+		if err != nil {
 			return nil, &Error{Class: classServer, Message: "read request: " + err.Error(), Detail: FatalBadRequest}
 		}
 		return f(ctx, c, q)

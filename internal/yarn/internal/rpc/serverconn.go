@@ -42,7 +42,8 @@ func newServerConn(b *bench, nc net.Conn) *serverConn {
 	}
 	c.in.until = time.Now().Add(b.limits.Handshake)
 	host := HostOf(nc.RemoteAddr())
-	c.in.share, c.call.owed = b.server.Room.ShareOf(host), b.server.Room.ShareOf(host)
+	room := b.server.Room
+	c.in.share, c.call.owed, c.call.asked = room.ShareOf(host), room.ShareOf(host), room.ShareOf(host)
 	return c
 }
 

@@ -202,7 +202,7 @@ func TestTopology(t *testing.T) {
 		t.Errorf("%v, %v", racks, err)
 	}
 	if _, err := parseRacks("table", []byte("a /one\nb two\n")); err == nil ||
-		err.Error() != "table:2: must be a host and a rack, like: node7 /rack1" {
+		err.Error() != `table:2: rack "two": must be a path like /rack1` {
 		t.Errorf("%v", err)
 	}
 	script := filepath.Join(t.TempDir(), "rack")

@@ -35,8 +35,9 @@ type topology struct {
 	resolver  *resolver
 	asked     chan struct{} // scripts that run
 
-	mu    sync.Mutex
-	known map[string]string // racks of hosts that were learned
+	mu     sync.Mutex
+	known  map[string]string // racks of hosts that were learned: half of mostHosts at most
+	before map[string]string // those that were learned before known was begun, when it was full the last time
 }
 
 func newTopology(racks map[string]string, script string, r *resolver) *topology {
@@ -53,8 +54,11 @@ func newTopology(racks map[string]string, script string, r *resolver) *topology 
 func (t *topology) of(host string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return cmp.Or(t.known[host], t.table[spelled(host)], DefaultRack)
+	return cmp.Or(t.learned(host), t.table[spelled(host)], DefaultRack)
 }
+
+// learned returns the rack of a host that was learned and is still kept; "": there is none. The caller holds t.mu.
+func (t *topology) learned(host string) string { return cmp.Or(t.known[host], t.before[host]) }
 
 // learn finds out a host's rack, where that is not known yet: by the addresses of the host, which it looks up, and by
 // the script. It may take as long as these do. A host whose addresses are not found counts by its name.
@@ -69,7 +73,8 @@ func (t *topology) learn(ctx context.Context, host string) error {
 	names := t.resolver.names(host)
 	for _, name := range slices.Backward(names) { // the name itself is the first
 		if rack := t.table[name]; rack != "" {
-			return t.keep(host, rack)
+			t.keep(host, rack)
+			return nil
 		}
 	}
 	if t.script == "" {
@@ -79,7 +84,8 @@ func (t *topology) learn(ctx context.Context, host string) error {
 	if err != nil || rack == "" {
 		return err
 	}
-	return t.keep(host, rack)
+	t.keep(host, rack)
+	return nil
 }
 
 // preferred returns by which of its names, which are resolver.names, the script is asked for a host: by an address, of
@@ -113,30 +119,35 @@ func (t *topology) ask(ctx context.Context, host, name string) (string, error) {
 		return "", fmt.Errorf("ask %s for the rack of %s: %w", t.script, name, err)
 	}
 	rack := strings.Fields(string(out.text))
-	if len(rack) != 1 || !strings.HasPrefix(rack[0], "/") || !wellNamed(rack[0]) {
+	if len(rack) != 1 || !isRackPath(rack[0]) {
 		return "", fmt.Errorf("ask %s for the rack of %s: got %.100q, must be a path like /rack1", t.script, name,
 			out.text)
 	}
 	return rack[0], nil
 }
 
-// keep notes the rack of a host.
-func (t *topology) keep(host, rack string) error {
+// isRackPath reports whether text names a rack: parts of printable characters, each after a slash.
+func isRackPath(text string) bool {
+	parts := strings.Split(text, "/")
+	return len(parts) > 1 && parts[0] == "" && !slices.Contains(parts[1:], "") && wellNamed(text)
+}
+
+// keep notes the rack of a host. When many were learned since, it is forgotten: nodes keep their racks, and the host of
+// a node that registers later is asked for again.
+func (t *topology) keep(host, rack string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.known) >= mostHosts {
-		return fmt.Errorf("rack of %s: those of %d hosts are kept already", host, mostHosts)
+	if len(t.known) >= mostHosts/2 {
+		t.before, t.known = t.known, map[string]string{}
 	}
 	t.known[host] = rack
-	return nil
 }
 
 // knows reports whether there is nothing more to find out about the rack of a host.
 func (t *topology) knows(host string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, known := t.known[host]
-	return known || !t.addressed && (t.script == "" || t.table[spelled(host)] != "")
+	return t.learned(host) != "" || !t.addressed && (t.script == "" || t.table[spelled(host)] != "")
 }
 
 // A beginning keeps the first scriptOutput bytes of what is written to it.
@@ -151,8 +162,13 @@ func (b *beginning) Write(p []byte) (int, error) {
 func parseRacks(file string, text []byte) (map[string]string, error) {
 	racks := map[string]string{}
 	err := eachLine(file, text, func(f []string) error {
-		if len(f) != 2 || !strings.HasPrefix(f[1], "/") {
+		switch {
+		case len(f) != 2:
 			return errors.New("must be a host and a rack, like: node7 /rack1")
+		case !wellNamed(f[0]):
+			return fmt.Errorf("host %.100q: must be a name or an address", f[0])
+		case !isRackPath(f[1]):
+			return fmt.Errorf("rack %.100q: must be a path like /rack1", f[1])
 		}
 		racks[f[0]] = f[1]
 		return nil

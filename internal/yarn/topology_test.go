@@ -122,3 +122,49 @@ func TestStrangersRunNoScript(t *testing.T) {
 		}
 	})
 }
+
+// However many hosts come, the racks of mostHosts are kept at most, and those of the last half of them at least. A host
+// that was forgotten is asked for again.
+func TestRacksAreForgotten(t *testing.T) {
+	top := newTopology(nil, rackScript(t, "echo /by-script\n"), newResolver((&fakeNames{}).lookUp))
+	for i := range 3 * mostHosts {
+		top.keep(strconv.Itoa(i), "/kept")
+		if n := len(top.known) + len(top.before); n > mostHosts {
+			t.Fatalf("the racks of %d hosts are kept", n)
+		}
+	}
+	for i := range mostHosts / 2 {
+		if rack := top.of(strconv.Itoa(3*mostHosts - 1 - i)); rack != "/kept" {
+			t.Fatalf("host %d from the last is in %s", i, rack)
+		}
+	}
+	if rack := top.of("0"); rack != DefaultRack {
+		t.Errorf("the first host is in %s", rack)
+	}
+	for _, host := range []string{"0", "a"} {
+		_ = top.learn(t.Context(), host) // its addresses are not found
+		if rack := top.of(host); rack != "/by-script" {
+			t.Errorf("%s is in %s", host, rack)
+		}
+	}
+}
+
+// A table with what is no name of a host or of a rack is refused, with its line. So is such a rack of a script.
+func TestRacksThatAreNone(t *testing.T) {
+	for rack, right := range map[string]bool{"/one": true, "/room 1/rack-2.3_b": false, "/room1/rack-2.3_b": true,
+		"one": false, "/": false, "//one": false, "/one/": false, "/one//two": false, "/o\x01ne": false,
+		"/o\x7fne": false, "/o\xffne": false} {
+		_, err := parseRacks("racks", []byte("a /one\nb "+rack+"\n"))
+		if right != (err == nil) || !right && !strings.HasPrefix(err.Error(), "racks:2: ") {
+			t.Errorf("%q in a table: %v", rack, err)
+		}
+		top := newTopology(nil, rackScript(t, "printf '%s\n' '"+rack+"'\n"), newResolver((&fakeNames{}).lookUp))
+		if err := top.learn(t.Context(), "10.0.0.1"); right != (err == nil) {
+			t.Errorf("%q of a script: %v", rack, err)
+		}
+	}
+	_, err := parseRacks("racks", []byte("a\x01 /one\n"))
+	if err == nil || !strings.HasPrefix(err.Error(), "racks:1: host ") {
+		t.Errorf("a host: %v", err)
+	}
+}

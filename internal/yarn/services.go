@@ -17,10 +17,8 @@ func (f *front) setServices(s Services) {
 	f.services.Store(&s)
 }
 
-// guard sets that server s accepts only the callers that the lists of its protocol allow.
-func (f *front) guard(s *rpc.Server) {
-	s.Admit = func(c *rpc.Call) error { return f.admits(s.Protocol, c) }
-}
+// guard sets that server s accepts only the callers that the lists of a protocol allow.
+func (f *front) guard(s *rpc.Server) { s.Admit = f.admits }
 
 // admits returns Hadoop's exception if a caller may not use a protocol; nil: it may. It sets the user of calls by
 // delegation token (recognize). It may ask the operating system, so it is called outside of turns.

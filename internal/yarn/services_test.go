@@ -38,7 +38,8 @@ func TestServices(t *testing.T) {
 		security.resourcetracker.protocol.acl.blocked=
 		security.resourcetracker.protocol.hosts=10.1.0.0/16,192.168.7.9
 		security.resourcemanager-administration.protocol.acl=
-		security.applicationmaster.protocol.acl=*`)
+		security.applicationmaster.protocol.acl=*
+		security.ha.service.protocol.acl=zkfc`)
 	config, notes, err := Site(dir)
 	if err != nil || len(notes) > 0 {
 		t.Fatal(notes, err)
@@ -47,6 +48,8 @@ func TestServices(t *testing.T) {
 		return map[string][]string{"cy": {"staff"}}[user], nil
 	}
 	f := newFront(newManager(config.withDefaults(), Hosts{}, nil, time.Now))
+	operators := newAdmin(f) // which has two protocols at a port
+	f.secure(operators)
 	for _, c := range []struct{ protocol, user, real, from, want string }{
 		{wire.ApplicationClient, "ana", "", "10.1.2.3", ""},
 		{wire.ApplicationClient, "ana", "hue", "10.1.2.3", ""},
@@ -65,11 +68,14 @@ func TestServices(t *testing.T) {
 		{wire.ResourceTracker, "eve", "", "10.1.2.3", "User eve (auth:SIMPLE) is not authorized"},
 		{wire.ResourceTracker, "ana", "", "10.1.2.3", "User ana (auth:SIMPLE) is not authorized"},
 		{wire.Administration, "ana", "", "10.1.2.3", "User ana (auth:SIMPLE) is not authorized"},
+		{wire.HighAvailability, "zkfc", "", "10.1.2.3", ""},
+		{wire.HighAvailability, "ana", "", "10.1.2.3", "User ana (auth:SIMPLE) is not authorized"},
+		{wire.Administration, "zkfc", "", "10.1.2.3", "User zkfc (auth:SIMPLE) is not authorized"},
 		{wire.ApplicationMaster, "", "", "10.1.2.3", ""},
 		{"org.example.Other", "ana", "", "10.1.2.3", "Protocol interface org.example.Other is not known."},
 	} {
 		from := &net.TCPAddr{IP: net.ParseIP(c.from)}
-		err := f.admits(c.protocol, &rpc.Call{User: c.user, Real: c.real, Remote: from})
+		err := operators.Admit(c.protocol, &rpc.Call{User: c.user, Real: c.real, Remote: from})
 		if c.want == "" && err != nil || c.want != "" && (class(err) != classAuthorization ||
 			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s for %s of %s: %v, want %q", c.protocol, c.user, c.from, err, c.want)

@@ -90,6 +90,7 @@ var serviceNames = map[string]string{
 	wire.ApplicationClient: "security.applicationclient.protocol",
 	wire.ApplicationMaster: "security.applicationmaster.protocol",
 	wire.Administration:    "security.resourcemanager-administration.protocol",
+	wire.HighAvailability:  "security.ha.service.protocol",
 }
 
 // serviceDefaults is the prefix of the properties that apply to protocols without lists of their own.

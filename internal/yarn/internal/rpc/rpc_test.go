@@ -531,3 +531,45 @@ func TestLongMessages(t *testing.T) {
 		}
 	}
 }
+
+// Of two protocols at a port each caller may use the one that it is admitted to, and no other on that connection.
+func TestAdmitToOneProtocol(t *testing.T) {
+	const other = "org.example.Other"
+	address := serve(t, &Server{
+		Other: &Protocol{Name: other, Methods: echo()},
+		Admit: func(protocol string, c *Call) error {
+			if (c.User == "guest") != (protocol == other) {
+				return Errorf(classAuthorization, "%s may not use %s", c.User, protocol)
+			}
+			return nil
+		},
+	})
+	for _, c := range []struct{ user, protocol, want string }{
+		{"ana", protocol, ""},
+		{"guest", other, ""},
+		{"ana", other, "ana may not use " + other},
+		{"guest", protocol, "guest may not use " + protocol},
+	} {
+		client := dial(t, Dialer{User: c.user, Protocol: c.protocol}, address)
+		err := client.Call(t.Context(), "echo", &text{"x"}, &text{})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s uses %s: %v, want %q", c.user, c.protocol, err, c.want)
+		}
+	}
+	sent := appendFrame([]byte("hrpc\x09\x00\x00"), &requestHeader{call: callContext, retry: retryNone},
+		&contextHeader{userInfo{effective: "guest"}, other})
+	sent = appendFrame(sent, &requestHeader{call: 1, client: []byte("client")},
+		&methodHeader{[]byte("echo"), []byte(protocol)}, &text{"x"})
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Write(sent); err != nil {
+		t.Fatal(err)
+	}
+	frame, err := newFrameReader(conn, time.Minute, time.Minute).next(DefaultMaxFrame)
+	if err != nil || !bytes.Contains(frame, []byte("Unknown protocol: "+protocol)) {
+		t.Errorf("a call of another protocol than the connection's is answered %q, %v", frame, err)
+	}
+}

@@ -100,9 +100,9 @@ type Server struct {
 	// Impersonate reports, as an error, that user real may not act for user effective from an address; nil: no user may
 	// act for another.
 	Impersonate func(real, effective string, from net.Addr) error
-	// Admit reports, as an error, that a caller may not use the protocol. It is asked once for a connection, before its
+	// Admit reports, as an error, that a caller may not use a protocol. It is asked once for a connection, before its
 	// first call, with User, Real, Principal, Token and Remote, and may set User. nil: all may.
-	Admit  func(c *Call) error
+	Admit  func(protocol string, c *Call) error
 	Log    *slog.Logger // for what was refused; nil: that is not logged
 	Limits Limits
 	Room   *Room // bounds the memory of its connections and of those of other servers; nil: no bound

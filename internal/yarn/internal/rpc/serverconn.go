@@ -23,11 +23,12 @@ type serverConn struct {
 	out   []byte    // replies not yet written
 	sent  time.Time // when the deadline for writing was moved last
 
-	known bool // the context has come, so calls may come
-	shake handshake
-	proof bool // the peer has proved that it holds the token of call, or is the principal of the session
-	sasl  bool // the peer wants a SASL handshake
-	call  Call
+	known    bool   // the context has come, so calls may come
+	protocol string // that the context names: calls of no other one may come
+	shake    handshake
+	proof    bool // the peer has proved that it holds the token of call, or is the principal of the session
+	sasl     bool // the peer wants a SASL handshake
+	call     Call
 
 	head  requestHeader  // of the call being answered
 	reply responseHeader // of its reply
@@ -169,12 +170,12 @@ func (c *serverConn) context(b []byte) error {
 		return err
 	}
 	if admit := c.bench.server.Admit; admit != nil {
-		if err := admit(&c.call); err != nil {
+		if err := admit(h.protocol, &c.call); err != nil {
 			e := asError(err)
 			return fatal(FatalUnauthorized, e.Class, "%s", e.Message)
 		}
 	}
-	c.known = true
+	c.protocol, c.known = h.protocol, true
 	c.in.idle, c.in.until = c.bench.limits.Idle, time.Time{}
 	return nil
 }
@@ -208,9 +209,9 @@ func (c *serverConn) answer(ctx context.Context, h *requestHeader, b []byte) err
 		return fatal(FatalBadRequest, classServer, "read call: %v", err)
 	}
 	var reply proto.Message
-	methods := c.bench.server.methods(string(m.protocol))
+	methods := c.bench.server.methods(c.protocol)
 	switch method := methods[string(m.method)]; {
-	case methods == nil:
+	case string(m.protocol) != c.protocol:
 		err = &Error{classNoSuchProtocol, fmt.Sprintf("Unknown protocol: %s", m.protocol), NoSuchProtocol}
 	case method == nil && c.bench.server.Absent != nil:
 		err = c.bench.server.Absent

@@ -435,7 +435,8 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		order.skip(st)
 		return true
 	}
-	if !t.yields(p, st, last) {
+	own := last.Job == st.Job // stages before it in the order may yield all the same
+	if !own && !t.yields(p, st, last) {
 		return false
 	}
 	if !t.underMax(p, st, nil, st.Spec.PerTask) {
@@ -445,6 +446,7 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 	switch {
 	case reporting:
 		a = t.lastReported(p, st, kind)
+	case own: // none of these
 	case t.helpers.helpless(p, t, st):
 		return false
 	default:
@@ -463,9 +465,11 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 // safe reports whether nothing may be taken back from st: its queue is spared.
 func safe(v *sched.View, st *sched.Stage) bool { return spared(v, v.Queues[st.Job.Queue]) }
 
-// yields reports whether an attempt of stage last may leave for the sake of st.
+// yields reports whether stage last, of another job than st, comes after st: then an attempt of last may leave for st.
+// If the last stage that runs does not yield, no stage of another job does. A job takes nothing back from itself. The
+// callers pass over the job's own stages, at O(log n) for each.
 func (t *taker) yields(p *sched.Plan, st, last *sched.Stage) bool {
-	return st.Job != last.Job && t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0))
+	return t.rank(p.View, st, 1).Before(t.rank(p.View, last, 0))
 }
 
 // last returns the last in order of the stages that hold a kind of resource; nil: none.

@@ -49,10 +49,14 @@ func (c *crowd) event() sched.Event {
 		spec := &sched.JobSpec{Queue: []string{"", "bounded", "spared"}[c.IntN(3)], Stages: []sched.StageSpec{{
 			PerTask: sched.Resources{sched.Memory: 512 * (1 + c.Int64N(6)), sched.VCores: 1 + c.Int64N(3)},
 			Tasks:   1 + c.Int32N(3), Prior: sched.Time(1+c.IntN(100)) * time.Second, MaxAttempts: 4}}}
-		if c.IntN(3) == 0 {
+		switch c.IntN(3) {
+		case 0:
 			spec.Stages[0].Asked = true
 			spec.Stages = append(spec.Stages, sched.StageSpec{Kind: sched.Master, Tasks: 1, MaxAttempts: 4,
 				PerTask: sched.Resources{sched.Memory: 512, sched.VCores: 1}})
+		case 1: // tasks of unknown time: they come last, and the other stage of the job first
+			spec.Stages = append(spec.Stages, sched.StageSpec{PerTask: spec.Stages[0].PerTask, Tasks: 1 + c.Int32N(3),
+				MaxAttempts: 4})
 		}
 		return sched.Event{Kind: sched.JobSubmitted, Job: c.jobs, Body: spec}
 	case i < 50 && len(leaving) > 0:

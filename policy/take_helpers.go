@@ -87,7 +87,11 @@ func (h *helpers) helpless(p *sched.Plan, t *taker, st *sched.Stage) bool {
 	for {
 		last := t.lastOf(p, func() *sched.Stage { return o.line.head(int(kind)) })
 		switch {
-		case last == nil || !t.yields(p, st, last):
+		case last == nil:
+			return true
+		case last.Job == st.Job:
+			o.line.skip(last)
+		case !t.yields(p, st, last):
 			return true
 		case newest(p.View, last) > o.stages.Of(last).newest:
 			o.meet(p, t, last)

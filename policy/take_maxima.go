@@ -145,11 +145,16 @@ func (t *taker) search(p *sched.Plan, st *sched.Stage, full sched.QueueID, repor
 	t.byQueue.sync(p)
 	for {
 		last := t.lastOf(p, func() *sched.Stage { return t.byQueue.headBelow(full, kind) })
-		if last == nil || !t.yields(p, st, last) {
+		if last == nil {
 			return nil
 		}
-		if a := t.victim(p, st, last); a != nil {
-			return a
+		if last.Job != st.Job {
+			if !t.yields(p, st, last) {
+				return nil
+			}
+			if a := t.victim(p, st, last); a != nil {
+				return a
+			}
 		}
 		t.byQueue.skip(last)
 	}

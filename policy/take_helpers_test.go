@@ -139,6 +139,27 @@ func TestBarredNodeIsNoHelp(t *testing.T) {
 	}
 }
 
+// A Step looks at 32 stages in vain before helpers answer that no stage helps. If one does, they answer again after 64
+// looks. The ten first of 100 jobs run on node 2, which comes to offer room: 90 jobs that come after them are looked at
+// in vain.
+func TestHelpersAnswerAfter32LooksAndAfterTwiceAsMany(t *testing.T) {
+	r := &rankedByPrior{}
+	c := newVainCore(r.parsed(t, "kill"), 100)
+	o := &r.Taking.helpers.of[sched.Memory]
+	if c.Step(2, nil); o.looks != 32 {
+		t.Errorf("%d looks where no stage helps, want 32", o.looks)
+	}
+	more := &sched.NodeSpec{Class: "c", Capacity: sched.Resources{sched.Memory: 11 * 1024}}
+	acts := c.Step(3, []sched.Event{{Kind: sched.JobEnded, Job: 103, Outcome: sched.Killed},
+		{Kind: sched.NodeReported, Node: 2, Body: more}})
+	if len(acts) == 0 || acts[0].Kind != sched.Kill || acts[0].Node != 2 {
+		t.Errorf("%v, want that a task on node 2 is killed", acts)
+	}
+	if o.looks != 91 || o.next != 128 {
+		t.Errorf("%d looks, and the next answer after %d, want 91 and 128", o.looks, o.next)
+	}
+}
+
 // The helpers on a node are counted anew at each look. Both tasks on a node of two slots help a task that needs one. A
 // task that is leaving does not help, and the other one neither once both slots are promised.
 func TestLookCountsHelpersAnew(t *testing.T) {

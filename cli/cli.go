@@ -7,6 +7,7 @@
 //
 //	flags     flags.go, policyflags.go, source.go (which jobs), terms.go (deadlines and goals), availability.go,
 //	          machine.go, queues.go, args.go (words that are no flags), completion.go
+//	endings   interrupted.go (what an interrupted command leaves)
 //	files     files.go (what a run leaves, and what would destroy it), plots.go
 //	printing  report.go, compare.go, table.go; progress.go and narrate.go while work goes on; live.go and rm_page.go
 //	          in a browser
@@ -90,7 +91,7 @@ func Run(ctx context.Context, streams Streams, args []string, options ...Option)
 		_ = json.NewEncoder(a.Out).Encode(map[string]string{"error": err.Error()})
 	}
 	if status == statusInterrupted {
-		fmt.Fprintln(a.Err, "sojourn: interrupted")
+		sayInterrupted(a.Err, cmd.CommandPath(), err)
 		return status
 	}
 	fmt.Fprintf(a.Err, "sojourn: %v\n", err)

@@ -65,13 +65,16 @@ func runExperiment(ctx context.Context, a *app, o *output, paths [2]string) erro
 		return usageError{fmt.Errorf("%s: %w", path, err)}
 	}
 	bar := newBar(o, a.Err, "simulate", int64(len(sweep.Runs())))
+	kept := 0
 	at.Progress = func(done, all int) {
+		kept = done
 		bar.set(int64(done), fmt.Sprintf("%d of %s", done, spelling.Count(all, "run")))
 	}
 	rows, err := sweep.Simulate(ctx, at)
 	bar.stop()
 	if err != nil {
-		return err
+		return interruption{err, fmt.Sprintf("%d of %s kept in %s; the same command goes on from there", kept,
+			spelling.Count(len(sweep.Runs()), "run is", "runs are"), folder)}
 	}
 	if err := experiment.Write(folder, rows); err != nil {
 		return err

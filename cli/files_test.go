@@ -187,6 +187,9 @@ func TestPartialOutputs(t *testing.T) {
 	if status := Run(ctx, Streams{strings.NewReader(""), io.Discard, &errs}, interrupted); status != statusInterrupted {
 		t.Errorf("exit status %d, want 130: %s", status, &errs)
 	}
+	if want := "sojourn: 'sojourn sim' was interrupted: " + leftNothing + "\n"; errs.String() != want {
+		t.Errorf("an interruption says %q, want %q", &errs, want)
+	}
 	check("an interruption")
 	must(t, args...)
 	if text, err := os.ReadFile(csv); err != nil || bytes.Count(text, []byte("\n")) != 101 {

@@ -59,7 +59,7 @@ There are no node labels. docs/hadoop.md has the rest.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.named = cmd.Flags().Changed("policy")
-			return f.run(cmd.Context(), a)
+			return leaves(f.run(cmd.Context(), a), "what it had saved stays; the same command goes on with that")
 		},
 	}
 	c.AddCommand(takeOverCommand(a), handOverCommand(a))

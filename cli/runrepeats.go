@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func (f *runFlags) checkRepeats() error {
 // runAll runs a mix under all policies, as often as --repeats says, and returns the runs repeat by repeat. Each repeat
 // begins with the policy after the one that the repeat before began with, so that neither a machine that grows slower
 // nor what is in its caches favours a policy. A repeat's outputs replace those of the repeat before, its logs stand
-// beside them. A run that failed is the last one.
+// beside them. A run that failed is the last one. With an error runs has what was run until then, in no order.
 func (f *runFlags) runAll(ctx context.Context, a *app, m *mix, policies []string) (runs []*policyRun, err error) {
 	for k := range f.repeats {
 		these := make([]*policyRun, len(policies))
@@ -51,7 +52,7 @@ func (f *runFlags) runAll(ctx context.Context, a *app, m *mix, policies []string
 				}
 			}
 			if err != nil {
-				return nil, err
+				return slices.DeleteFunc(append(runs, these...), func(r *policyRun) bool { return r == nil }), err
 			}
 		}
 		runs = append(runs, these...)

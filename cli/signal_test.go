@@ -82,6 +82,11 @@ func TestTerminated(t *testing.T) {
 			!strings.Contains(string(text), "interrupted") {
 			t.Errorf("%v: it says %q, %v", sig, text, err)
 		}
+		for _, want := range []string{"run' was interrupted: 0 of 1 output is complete", "the same command runs all"} {
+			if text, _ := os.ReadFile(s.told); !strings.Contains(string(text), want) {
+				t.Errorf("%v: it says %q, want %q", sig, text, want)
+			}
+		}
 		if left := folderOf(t, dir); left != "" {
 			t.Errorf("%v: left behind: %s", sig, left)
 		}

@@ -57,7 +57,8 @@ says how far the simulation is from what was measured: what it says of other pol
   sojourn sim --from-record yesterday.rec --policy fifo --policy fair:delay=5s`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return f.live.during(cmd.Context(), a, func() error { return f.run(cmd.Context(), a) })
+			err := f.live.during(cmd.Context(), a, func() error { return f.run(cmd.Context(), a) })
+			return leaves(err, leftNothing+f.recorded())
 		},
 	}
 	f.live.register(c)

@@ -73,7 +73,9 @@ Ctrl-C kills what was submitted.`,
 			if at := cmd.ArgsLenAtDash(); at >= 0 {
 				words, rest = args[:at], args[at:]
 			}
-			return f.execute(cmd.Context(), a, words, rest)
+			return leaves(f.execute(cmd.Context(), a, words, rest), "what it had submitted was killed, unless it is "+
+				"named above,\n  and outputs of finished jobs stay on the cluster; the same command submits all jobs "+
+				"again")
 		},
 	}
 	f.output.register(c)

@@ -626,6 +626,7 @@ func replaces(dirs []string, j run.RealJob) error {
 // A policyRun is what one policy made of the mix.
 type policyRun struct {
 	place       policyPlace
+	repeat      int // from 1
 	result      record.Result
 	rows        []record.JobRow
 	jobs        []mr.Result
@@ -641,7 +642,7 @@ func (f *runFlags) under(ctx context.Context, a *app, m *mix, place policyPlace)
 		return nil, err
 	}
 	defer rows.drop()
-	r := &policyRun{place: place}
+	r := &policyRun{place: place, repeat: f.repeat}
 	setup := run.Setup{
 		Names:     a.names,
 		Choice:    f.policies.choice(place.policy),
@@ -721,21 +722,42 @@ func compareOutputs(m *mix, runs []*policyRun) (differ []string, err error) {
 	return differ, nil
 }
 
-// failuresOf makes an error of failed jobs and of outputs that differ.
+// A jobFailure is why a job failed under a policy.
+type jobFailure struct {
+	policy string
+	job    int // of the mix
+	why    string
+}
+
+// failuresOf makes an error of failed jobs and of outputs that differ. A job that fails in the same way in several
+// repeats is told once, with their numbers.
 func failuresOf(m *mix, runs []*policyRun, differ []string) error {
-	var errs []error
+	var order []jobFailure
+	repeats, wrong := map[jobFailure][]string{}, map[jobFailure]bool{}
 	for _, r := range runs {
 		for _, res := range r.jobs {
 			if res.Err == nil {
 				continue
 			}
-			name := m.jobs[res.Index].Spec.Name
-			err := failuref("under %s, job %q failed: %v", r.place.policy, name, res.Err)
-			if errors.Is(res.Err, input.ErrTooLong) { // the input is wrong, not the work
-				err = fmt.Errorf("under %s, job %q failed: %v", r.place.policy, name, res.Err)
+			f := jobFailure{r.place.policy, res.Index, res.Err.Error()}
+			if repeats[f] == nil {
+				order = append(order, f)
 			}
-			errs = append(errs, err)
+			repeats[f] = append(repeats[f], strconv.Itoa(r.repeat))
+			wrong[f] = errors.Is(res.Err, input.ErrTooLong) // the input is wrong, not the work
 		}
+	}
+	var errs []error
+	for _, f := range order {
+		in := ""
+		if runs[len(runs)-1].repeat > 1 {
+			in = fmt.Sprintf(" in repeat %s,", firstFew(repeats[f]))
+		}
+		failed := failuref
+		if wrong[f] {
+			failed = fmt.Errorf
+		}
+		errs = append(errs, failed("under %s,%s job %q failed: %s", f.policy, in, m.jobs[f.job].Spec.Name, f.why))
 	}
 	if len(differ) > 0 {
 		errs = append(errs, failuref("the output of %s differs between policies", strings.Join(differ, ", ")))

@@ -2,10 +2,15 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sojourn-sched/sojourn/internal/run"
+	"github.com/sojourn-sched/sojourn/mr"
+	"github.com/sojourn-sched/sojourn/sched"
 )
 
 // A mix that is repeated runs under all policies in turn, each round beginning with another one. It prints means with
@@ -65,5 +70,31 @@ func TestRunWarnsOfLoad(t *testing.T) {
 		if got := strings.Contains(errs.String(), "the machine was busy before this run"); got != c.want {
 			t.Errorf("load %v: %q", c.load, errs.String())
 		}
+	}
+}
+
+// A job that fails in the same way in several repeats is told once, with their numbers; in one run without a number.
+func TestFailuresOfRepeats(t *testing.T) {
+	m := &mix{jobs: []run.RealJob{{Spec: &sched.JobSpec{Name: "good"}}, {Spec: &sched.JobSpec{Name: "bad"}}}}
+	ran := func(policy string, repeat int, why string) *policyRun {
+		r := &policyRun{place: policyPlace{policy: policy}, repeat: repeat, jobs: []mr.Result{{}, {Index: 1}}}
+		if why != "" {
+			r.jobs[1].Err = errors.New(why)
+		}
+		return r
+	}
+	runs := []*policyRun{
+		ran("fifo", 1, "no disk"), ran("fair", 1, ""), ran("fifo", 2, "no disk"), ran("fair", 2, "no disk"),
+		ran("fifo", 3, "no memory"), ran("fair", 3, ""), ran("fifo", 4, "no disk"), ran("fair", 4, ""),
+	}
+	want := "under fifo, in repeat 1, 2, 4, job \"bad\" failed: no disk\n" +
+		"under fair, in repeat 2, job \"bad\" failed: no disk\n" +
+		"under fifo, in repeat 3, job \"bad\" failed: no memory"
+	if err := failuresOf(m, runs, nil); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	want = "under fifo, job \"bad\" failed: no disk"
+	if err := failuresOf(m, runs[:2], nil); err == nil || err.Error() != want {
+		t.Errorf("of one run: %v, want %s", err, want)
 	}
 }

@@ -203,6 +203,14 @@ func (r *seededResult) without(first uint64) (runs []string) {
 	return runs
 }
 
+// firstFew lists at most mostNamed numbers of runs, and says how many more there are.
+func firstFew(runs []string) string {
+	if hidden := len(runs) - mostNamed; hidden > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(runs[:mostNamed], ", "), hidden)
+	}
+	return strings.Join(runs, ", ")
+}
+
 // interval writes the mean of n values with half of its interval, as far as there are such.
 func interval(c *theory.Confidence, n int) string {
 	switch n {
@@ -243,11 +251,7 @@ func printSeeded(w io.Writer, results []seededResult, of string, first uint64) {
 	fmt.Fprintln(w)
 	for _, r := range results {
 		if runs := r.without(first); len(runs) > 0 {
-			more := ""
-			if hidden := len(runs) - mostNamed; hidden > 0 {
-				runs, more = runs[:mostNamed], fmt.Sprintf(" and %d more", hidden)
-			}
-			fmt.Fprintf(w, "  %s: no job succeeded with %s %s%s\n", r.Policy, of, strings.Join(runs, ", "), more)
+			fmt.Fprintf(w, "  %s: no job succeeded with %s %s\n", r.Policy, of, firstFew(runs))
 		}
 		if r.Difference != nil && r.Pairs < len(r.Means) {
 			fmt.Fprintf(w, "  %s: DIFFERENCE is over the %s in which jobs succeeded under both policies\n", r.Policy,

@@ -42,7 +42,7 @@ jobs:
 	}
 	if doc.Repeats != 3 || len(doc.Results) != 2 || len(doc.Results[1].Means) != 3 ||
 		doc.Results[1].Difference == nil ||
-		!(doc.Results[0].Sojourn.Mean > 0 && doc.Results[0].Sojourn.Half > 0) {
+		!(doc.Results[0].Sojourn.Mean > 0 && *doc.Results[0].Sojourn.Half > 0) {
 		t.Errorf("%s", out)
 	}
 	if text := must(t, "run", mix, "--policy", "fifo,fair", "--repeats", "2", "--overwrite"); !strings.Contains(text,

@@ -211,15 +211,12 @@ func firstFew(runs []string) string {
 	return strings.Join(runs, ", ")
 }
 
-// interval writes the mean of n values with half of its interval, as far as there are such.
-func interval(c *theory.Confidence, n int) string {
-	switch n {
-	case 0:
+// interval writes a mean with half of its interval; empty: there is no value.
+func interval(c *theory.Confidence) string {
+	if c == nil {
 		return ""
-	case 1:
-		return figure(c.Mean)
 	}
-	return figure(c.Mean) + " ± " + figure(c.Half)
+	return c.Text(figure)
 }
 
 // printSeeded prints a row a policy. Runs differ by the word of: a seed, or a repeat; first is the number of the first.
@@ -230,20 +227,18 @@ func printSeeded(w io.Writer, results []seededResult, of string, first uint64) {
 	}
 	t := newTable(header...)
 	for _, r := range results {
-		runs := len(r.Means)
-		n := runs - len(r.without(first))
-		cells := []string{r.Policy, interval(r.Sojourn, n), interval(r.P95, n), interval(&r.Makespan, runs)}
+		cells := []string{r.Policy, interval(r.Sojourn), interval(r.P95), interval(&r.Makespan)}
 		if d := r.Difference; d != nil {
 			yes := "no"
 			if r.Significant {
 				yes = "yes"
 			}
-			cells = append(cells, interval(&d.Confidence, r.Pairs), change(r.base+d.Mean, r.base), yes)
+			cells = append(cells, interval(&d.Confidence), change(r.base+d.Mean, r.base), yes)
 		}
 		t.row(cells...)
 	}
 	t.print(w)
-	fmt.Fprintf(w, "\n  times in seconds; ±: half of the 95 %% interval of the mean over %ss", of)
+	fmt.Fprintf(w, "\n  times in seconds; ±: half of the 95 %% interval of the mean over %ss; -: one value", of)
 	if len(results) > 1 {
 		fmt.Fprintf(w, "\n  DIFFERENCE: of mean sojourn against %s, %s by %s; significant: at 0.05 over\n  all "+
 			"policies together (paired t-test, Bonferroni)", results[0].Policy, of, of)

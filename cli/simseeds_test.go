@@ -31,8 +31,8 @@ func TestSimSeeds(t *testing.T) {
 		t.Fatalf("%s", one)
 	}
 	fifo, fair := doc.Results[0], doc.Results[1]
-	if d := fair.Difference; d == nil || math.Abs(fair.Sojourn.Mean-fifo.Sojourn.Mean-d.Mean) > 1e-9 || d.Half <= 0 ||
-		fair.Sojourn.Half <= 0 || len(fair.Means) != 5 || fair.Significant != (d.P < 0.05) {
+	if d := fair.Difference; d == nil || math.Abs(fair.Sojourn.Mean-fifo.Sojourn.Mean-d.Mean) > 1e-9 || *d.Half <= 0 ||
+		*fair.Sojourn.Half <= 0 || len(fair.Means) != 5 || fair.Significant != (d.P < 0.05) {
 		t.Errorf("%+v", fair)
 	}
 	var alone struct {
@@ -150,7 +150,7 @@ func TestSeedsArePaired(t *testing.T) {
 	}
 }
 
-// What is known of one run only has no interval, and what is known of none is left out.
+// What is known of one run only has no interval, which is null in JSON, and what is known of none is left out.
 func TestSeedsWithoutInterval(t *testing.T) {
 	of, none := record.Result{Sojourn: &record.Distribution{Mean: 12}, Makespan: 15}, record.Result{}
 	none.Failed = 1
@@ -158,8 +158,8 @@ func TestSeedsWithoutInterval(t *testing.T) {
 	var out strings.Builder
 	printSeeded(&out, list, "seed", 1)
 	got := regexp.MustCompile("  +").ReplaceAllString(out.String(), "|")
-	for _, line := range []string{"\na|12.0 ± 0.0|", "\nb|12.0|0.0|7.500 ± 95.3|0.0|-|no\n", "\nc|0.0 ± 0.0\n",
-		"|c: no job succeeded with seed 1, 2\n"} {
+	for _, line := range []string{"\na|12.0 ± 0.0|", "\nb|12.0 ± -|0.0 ± -|7.500 ± 95.3|0.0 ± -|-|no\n",
+		"\nc|0.0 ± 0.0\n", "|c: no job succeeded with seed 1, 2\n"} {
 		if !strings.Contains(got, line) {
 			t.Errorf("%q is not in\n%s", line, got)
 		}
@@ -169,6 +169,10 @@ func TestSeedsWithoutInterval(t *testing.T) {
 		`"sojourn_mean_s_by_seed":[null,null],"failed":2}`
 	if err != nil || string(text) != want {
 		t.Errorf("%s, %v; want %s", text, err, want)
+	}
+	text, err = json.Marshal(list[1].Difference)
+	if want := `{"mean":0,"half_width":null,"p":1}`; err != nil || string(text) != want {
+		t.Errorf("a difference of one pair is %s, %v; want %s", text, err, want)
 	}
 }
 

@@ -206,7 +206,11 @@ func plot(out io.Writer, rows []Row) error {
 	c := chart.Chart{X: chart.Axis{Label: "load"}, Y: chart.Axis{Label: "mean sojourn time (s)"}}
 	point := func(g group, x float64) chart.Point {
 		m := theory.ConfidenceOf(values[g], 0.95)
-		return chart.Point{X: x, Y: m.Mean, Low: m.Mean - m.Half, High: m.Mean + m.Half}
+		p := chart.Point{X: x, Y: m.Mean, Low: m.Mean, High: m.Mean}
+		if m.Half != nil {
+			p.Low, p.High = m.Mean-*m.Half, m.Mean+*m.Half
+		}
+		return p
 	}
 	if len(loads) == 1 {
 		c.X = chart.Axis{Names: names}

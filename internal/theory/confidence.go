@@ -10,8 +10,18 @@ import (
 // A Confidence is a mean of independent values with a confidence interval: the true mean lies within Half of Mean with
 // the probability that was asked for, if the values are normally distributed, or many.
 type Confidence struct {
-	Mean float64 `json:"mean"`
-	Half float64 `json:"half_width"` // 0 of one value, which says nothing of chance
+	Mean float64  `json:"mean"`
+	Half *float64 `json:"half_width"` // nil: one value, which says nothing of chance
+}
+
+// Text writes the mean and half of the interval by a function that writes a number: 12.3 ± 0.4. An interval that is
+// not known is a dash.
+func (c Confidence) Text(number func(float64) string) string {
+	half := "-"
+	if c.Half != nil {
+		half = number(*c.Half)
+	}
+	return number(c.Mean) + " ± " + half
 }
 
 // ConfidenceOf returns the mean of values with its interval at a level of confidence between 0 and 1: Student's t of
@@ -23,7 +33,8 @@ func ConfidenceOf(values []float64, level float64) Confidence {
 	}
 	mean, deviation := stat.MeanStdDev(values, nil)
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(1 - (1-level)/2)
-	return Confidence{mean, t * stat.StdErr(deviation, n)}
+	half := t * stat.StdErr(deviation, n)
+	return Confidence{mean, &half}
 }
 
 // A Paired is how values differ from others that were had under the same conditions: the mean of a[i] − b[i], with its

@@ -311,7 +311,7 @@ func interval(verb string, values []float64) string {
 	c := theory.ConfidenceOf(values, 0.95)
 	text := fmt.Sprintf(verb, c.Mean)
 	if len(values) > 1 {
-		text += fmt.Sprintf(" ± %.1f", c.Half)
+		text += fmt.Sprintf(" ± %.1f", *c.Half)
 	}
 	return text
 }

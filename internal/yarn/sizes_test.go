@@ -99,9 +99,9 @@ func (s *stock) sizesTable(folder string, policies []string, means [][]float64) 
 			predicted = append(predicted, s.predicted(recordOf(folder, policies[0], n), spec))
 		}
 		measured, sim := theory.ConfidenceOf(means[i], 0.95), theory.ConfidenceOf(predicted, 0.95)
-		fmt.Fprintf(&b, "| %s | %.1f ± %.1f | %.2f | %.1f ± %.1f | %+.0f %% |\n", spec, measured.Mean, measured.Half,
-			measured.Mean/theory.ConfidenceOf(means[0], 0.95).Mean, sim.Mean, sim.Half,
-			100*(sim.Mean/measured.Mean-1))
+		tenths := func(x float64) string { return fmt.Sprintf("%.1f", x) }
+		fmt.Fprintf(&b, "| %s | %s | %.2f | %s | %+.0f %% |\n", spec, measured.Text(tenths),
+			measured.Mean/theory.ConfidenceOf(means[0], 0.95).Mean, sim.Text(tenths), 100*(sim.Mean/measured.Mean-1))
 	}
 	return b.String()
 }

@@ -388,8 +388,8 @@ func (p *PartReport) grid(b *strings.Builder, g *Grid) {
 			for _, s := range p.Samples {
 				values = append(values, s.Of(figure))
 			}
-			c := theory.ConfidenceOf(values, 0.95)
-			fmt.Fprintf(b, " %.1f ± %.1f |", c.Mean, c.Half)
+			tenths := func(x float64) string { return fmt.Sprintf("%.1f", x) }
+			fmt.Fprintf(b, " %s |", theory.ConfidenceOf(values, 0.95).Text(tenths))
 		}
 		b.WriteByte('\n')
 	}

@@ -221,6 +221,20 @@ func (v *View) Room(st *Stage) bool {
 // everywhere.
 func (v *View) Level(st *Stage, n *Node) Locality { return st.tasks.level(v.cluster, st, n) }
 
+// Waiting returns how many tasks of st neither run nor are done, whether they may start yet or not. Tasks that the
+// engine does not want any more (Asks.Pending) do not count; those of a stage that is Asked do, because its master may
+// ask for them later. O(attempts of st).
+func Waiting(v *View, st *Stage) int32 {
+	if !st.alive || !st.Spec.Asked || st.Total < 0 {
+		return st.waiting
+	}
+	live := map[int32]bool{}
+	for a := range v.Attempts(st) {
+		live[a.Task] = true
+	}
+	return max(0, st.Total-st.Done-int32(len(live)))
+}
+
 // NextTask returns the task that Launch would start for st on n: the last task that must run again, else the first of
 // the tasks nearest their input there. Zero: no task waits, or the engine chooses. It costs O(1), or O(log n) for n
 // waiting tasks with their input near.

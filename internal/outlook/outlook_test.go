@@ -188,3 +188,39 @@ func TestRangesCoverWhatTheySay(t *testing.T) {
 		t.Errorf("%.0f %% of the ends are in their ranges, must be about 90 %%", 100*p)
 	}
 }
+
+// A map whose output is lost, and that no reduce needs any more, does not run again (Asks.Pending): it is no work that
+// is left of a job with another round.
+func TestSpareMapIsNoWork(t *testing.T) {
+	c := newCluster(t, 1)
+	slot := sched.Resources{sched.VCores: 1}
+	stage := func(kind sched.StageKind, tasks int32, after ...sched.Dep) sched.StageSpec {
+		return sched.StageSpec{Kind: kind, PerTask: slot, Tasks: tasks, MaxAttempts: 4, Prior: 10e9,
+			After: after}
+	}
+	c.step(0, sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Name: "job", Stages: []sched.StageSpec{
+		stage(sched.Map, 2), stage(sched.Reduce, 1, sched.Dep{Stage: 0, Part: 1}),
+		stage(sched.Reduce, 2, sched.Dep{Stage: 1, Part: 1})}}})
+	want := func(tasks int, end float64) {
+		t.Helper()
+		l := c.look()
+		if o := l.Of(1); l.Tasks() != tasks || o.End == nil || math.Abs(o.End.Median-end) > 0.3*end {
+			t.Errorf("at %v: %d tasks are left, end in %+v; want %d, in %v s", c.Now, l.Tasks(), o.End, tasks, end)
+		}
+	}
+	want(5, 50)
+	c.end(10)
+	c.end(20)
+	c.step(20, sched.Event{Kind: sched.TaskUndone, Job: 1, Body: &sched.Undone{Stage: 0, Tasks: []int32{1}}})
+	want(4, 40)
+	c.end(30)
+	again := c.running[0] // at the map
+	if c.Attempt(again).Stage.Kind != sched.Map {
+		t.Fatal("the map does not run again")
+	}
+	c.step(30, sched.Event{Kind: sched.AttemptDone, Attempt: again, Outcome: sched.Killed},
+		sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: 0}})
+	want(2, 20)
+	c.step(30, sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: 0, Pending: sched.AskAll}})
+	want(3, 30)
+}

@@ -40,11 +40,7 @@ const (
 // newWork collects what is left of a stage; own are those before it.
 func newWork(v *sched.View, st *sched.Stage, own []*work) *work {
 	w := &work{job: st.ID.Job, place: -1, needs: st.Spec.PerTask, total: int(st.Total), done: int(st.Done),
-		waiting: int(st.Pending)}
-	if st.Total >= 0 {
-		w.waiting = int(st.Total - st.Done - st.Running - st.Suspended)
-	}
-	w.waiting = max(0, w.waiting)
+		waiting: int(sched.Waiting(v, st))}
 	for _, dep := range st.Spec.After {
 		if int(dep.Stage) < len(own) {
 			w.after, w.parts = append(w.after, own[dep.Stage]), append(w.parts, dep.Part)

@@ -384,7 +384,7 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 		Kind:    st.Kind.String(),
 		Running: st.Running,
 		Done:    st.Done,
-		Waiting: waiting(v, st),
+		Waiting: sched.Waiting(v, st),
 	}
 	before := unmet(st)
 	switch {
@@ -416,18 +416,6 @@ func (x *explainer) explain(st *sched.Stage) StageExplanation {
 	}
 	x.room(&e, st)
 	return e
-}
-
-// waiting returns how many tasks of stage st neither run nor are done, whether they may start or not.
-func waiting(v *sched.View, st *sched.Stage) int32 {
-	if st.Pending > 0 || st.Total < 0 {
-		return st.Pending
-	}
-	live := map[int32]bool{}
-	for a := range v.Attempts(st) {
-		live[a.Task] = true
-	}
-	return max(0, st.Total-st.Done-int32(len(live)))
 }
 
 // unmet returns the first dependency of stage st that is not fulfilled; nil: all are. It rounds as the core does.

@@ -57,6 +57,25 @@ var figures = []figure{
 	{"lost_s", func(r *record.Result) *float64 { return &r.Lost }},
 }
 
+// A count is a column of jobs that did not succeed. Columns of rare counts are left out where every row has 0.
+type count struct {
+	name string
+	of   func(*record.Result) int
+	rare bool
+}
+
+// countsOf returns the counts that the table of rows has.
+func countsOf(rows []Row) []count {
+	all := []count{
+		{"failed", func(r *record.Result) int { return r.Failed }, false},
+		{"killed", func(r *record.Result) int { return r.Killed }, true},
+		{"unfinished", func(r *record.Result) int { return r.Unfinished }, true},
+	}
+	return slices.DeleteFunc(all, func(c count) bool {
+		return c.rare && !slices.ContainsFunc(rows, func(r Row) bool { return c.of(&r.Result) != 0 })
+	})
+}
+
 // parameters returns the names of all parameters in rows.
 func parameters(rows []Row) []string {
 	names := map[string]bool{}
@@ -106,7 +125,12 @@ func writeCSV(out io.Writer, rows []Row) error {
 	w := csv.NewWriter(out)
 	names := parameters(rows)
 	header := append([]string{"policy", "workload", "load", "cluster", "seed"}, names...)
-	header = append(header, "jobs", "failed", "tasks")
+	counts := countsOf(rows)
+	header = append(header, "jobs")
+	for _, c := range counts {
+		header = append(header, c.name)
+	}
+	header = append(header, "tasks")
 	for _, f := range figures {
 		header = append(header, f.name)
 	}
@@ -118,8 +142,11 @@ func writeCSV(out io.Writer, rows []Row) error {
 		for _, name := range names {
 			cells = append(cells, r.Parameters[name])
 		}
-		cells = append(cells, strconv.Itoa(r.Result.Jobs), strconv.Itoa(r.Result.Failed),
-			strconv.FormatInt(r.Result.Tasks, 10))
+		cells = append(cells, strconv.Itoa(r.Result.Jobs))
+		for _, c := range counts {
+			cells = append(cells, strconv.Itoa(c.of(&r.Result)))
+		}
+		cells = append(cells, strconv.FormatInt(r.Result.Tasks, 10))
 		for _, f := range figures {
 			cell := ""
 			if v := f.of(&r.Result); v != nil && r.Error == "" {
@@ -139,8 +166,12 @@ func writeParquet(out io.Writer, rows []Row) error {
 	for _, name := range []string{"policy", "workload", "cluster", "error"} {
 		group[name] = parquet.String()
 	}
-	for _, name := range []string{"jobs", "failed", "tasks"} {
+	counts := countsOf(rows)
+	for _, name := range []string{"jobs", "tasks"} {
 		group[name] = parquet.Leaf(parquet.Int64Type)
+	}
+	for _, c := range counts {
+		group[c.name] = parquet.Leaf(parquet.Int64Type)
 	}
 	for _, name := range parameters(rows) {
 		group["parameter_"+name] = parquet.Optional(parquet.String())
@@ -153,7 +184,10 @@ func writeParquet(out io.Writer, rows []Row) error {
 		r := &rows[i]
 		row := map[string]any{
 			"policy": r.Policy, "workload": r.Workload, "load": r.Load, "cluster": r.Cluster, "seed": r.Seed,
-			"jobs": int64(r.Result.Jobs), "failed": int64(r.Result.Failed), "tasks": r.Result.Tasks, "error": r.Error,
+			"jobs": int64(r.Result.Jobs), "tasks": r.Result.Tasks, "error": r.Error,
+		}
+		for _, c := range counts {
+			row[c.name] = int64(c.of(&r.Result))
 		}
 		for name, v := range r.Parameters {
 			row["parameter_"+name] = v

@@ -323,3 +323,17 @@ func TestRunOutputNamesPolicy(t *testing.T) {
 		t.Errorf("outputs are %s, want %s", got, want)
 	}
 }
+
+// A workload is not converted to bytes by a cluster without reduces, which drops those of shuffle; without a cluster
+// they stay.
+func TestConvertKeepsShuffle(t *testing.T) {
+	const line = "a\t0\t0\t1000000000\t500000000\t2000\n"
+	args := []string{"workload", "convert", writeFile(t, "s.tsv", line), "--to", "swim"}
+	if out := must(t, args...); out != line {
+		t.Errorf("%q, want %q", out, line)
+	}
+	status, out, errs := sojourn(t, append(args, "--cluster", "nodes=2,map-slots=3,reduce-slots=0")...)
+	if status != statusUsage || out != "" || !strings.Contains(errs, "leave --cluster out") {
+		t.Errorf("exit status %d, want 2; %q\n%s", status, errs, out)
+	}
+}

@@ -177,8 +177,13 @@ type target struct {
 	options workload.Options
 }
 
-// writeWorkload writes jobs, and remarks on what the format cannot hold of them.
+// writeWorkload writes jobs, and remarks on what the format cannot hold of them. It refuses to write SWIM for a cluster
+// without reduces: jobs have no bytes of shuffle then.
 func writeWorkload(a *app, made *product, t target, jobs workload.Source) error {
+	if t.format == workload.SWIM && t.options.MaxReduces < 0 {
+		return usagef("--to swim: jobs have no bytes of shuffle on a --cluster without room for reduces: give it " +
+			"reduce-slots or larger nodes, or leave --cluster out")
+	}
 	var losses workload.Losses
 	jobs = losses.Watch(t.format, t.options, jobs)
 	defer func() {

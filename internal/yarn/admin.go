@@ -160,13 +160,13 @@ func (o admin) administers() error {
 func (o admin) refreshNodes(hosts Hosts, q *wire.RefreshNodes) answer {
 	patience := time.Duration(0)
 	if q.How == wire.DecommissionGraceful {
-		switch {
+		switch seconds := int32(q.Timeout); { // cut as protobuf cuts what is no int32
 		case q.Timeout == wire.TimeoutUnsaid:
 			patience = o.m.config.Expiry.Graceful
-		case q.Timeout < 0:
+		case seconds < 0:
 			patience = mostTime
 		default:
-			patience = time.Duration(q.Timeout) * time.Second
+			patience = time.Duration(seconds) * time.Second
 		}
 	}
 	o.m.nodes.hosts = hosts.set()

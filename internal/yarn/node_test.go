@@ -256,7 +256,7 @@ func TestContainersAreSpread(t *testing.T) {
 // exclude has an operator exclude hosts, gracefully; patience is in seconds, and negative: as long as it takes.
 func (f *few) exclude(patience int32, hosts ...string) {
 	f.do(func(m *manager) (answer, error) {
-		q := &wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: patience}
+		q := &wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: int64(patience)}
 		return admin{m, "root"}.refreshNodes(Hosts{Excluded: hosts}, q), nil
 	})
 }

@@ -628,7 +628,7 @@ func TestRecommission(t *testing.T) {
 			c,
 			root,
 			"refreshNodes",
-			&wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: timeout},
+			&wire.RefreshNodes{How: wire.DecommissionGraceful, Timeout: int64(timeout)},
 		)
 		return invoke[wire.NodeIDs](c, root, "checkForDecommissioningNodes", &wire.Empty{}).Nodes
 	}

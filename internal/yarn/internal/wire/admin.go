@@ -28,18 +28,19 @@ const (
 // RefreshNodes asks the ResourceManager to read the lists of hosts again.
 type RefreshNodes struct {
 	How     Decommissioning
-	Timeout int32 // s, for a graceful end; negative: as long as it takes; TimeoutUnsaid: the configured one
+	Timeout int64 // s, for a graceful end; negative: as long as it takes; TimeoutUnsaid: the configured one
 }
 
-// TimeoutUnsaid is the RefreshNodes.Timeout of a message without one. rmadmin says -1 where its user says none.
-const TimeoutUnsaid = math.MinInt32
+// TimeoutUnsaid is the RefreshNodes.Timeout of a message without one: no int32, which the field is. rmadmin says -1
+// where its user says none.
+const TimeoutUnsaid = math.MinInt64
 
 func (m *RefreshNodes) Fields(f *proto.Fields) {
 	if f.Begins() {
 		m.How, m.Timeout = DecommissionNormal, TimeoutUnsaid
 	}
 	f.Int32(1, (*int32)(&m.How))
-	f.Int32(2, &m.Timeout)
+	f.Int64(2, &m.Timeout)
 }
 
 func (m *RefreshNodes) Append(b []byte) []byte { return proto.Append(b, m) }

@@ -37,7 +37,8 @@ type Session struct {
 // Connect begins a session, and returns when a server has agreed to it.
 func Connect(ctx context.Context, servers Servers) (*Session, error) {
 	s := &Session{acl: zk.WorldACL(zk.PermAll)}
-	conn, events, err := zk.Connect(servers.Addresses, servers.Timeout, zk.WithLogger(logger{servers.Log, &s.agree}))
+	conn, events, err := zk.Connect(servers.Addresses, servers.Timeout, zk.WithLogger(logger{servers.Log, &s.agree}),
+		zk.WithDialer(dialer(servers.Timeout)))
 	if err != nil {
 		return nil, fmt.Errorf("ZooKeeper at %s: %w", strings.Join(servers.Addresses, ","), err)
 	}

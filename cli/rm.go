@@ -246,7 +246,7 @@ func (f *rmFlags) serve(ctx context.Context, a *app, setup *run.Setup, config *y
 		if config.Kept.Active, err = yarn.Stand(ctx, *config); err != nil {
 			return failuref("%w", err)
 		}
-		defer func() { err = errors.Join(err, config.Kept.Active.Resign()) }()
+		defer config.Kept.Active.Resign()
 	}
 	guard := pageOf(a, setup, config)
 	opened, err := setup.Open()

@@ -55,11 +55,7 @@ func Stand(ctx context.Context, config Config) (*Active, error) {
 }
 
 // Resign gives the right back, so that a standby becomes active at once. Serve must have returned.
-func (a *Active) Resign() error {
-	err := a.lease.Release()
-	a.session.Close()
-	return err
-}
+func (a *Active) Resign() { a.lease.Release() }
 
 // open takes the state over, and returns the store and the stored values by name.
 func (a *Active) open(failed func(error)) (*store.Store, map[string][]byte, error) {

@@ -181,8 +181,11 @@ func (c *Config) home(ctx context.Context, file string) (*home, error) {
 		session.Close()
 		return nil, err
 	}
-	me := &Active{session, lease, h}
-	return &home{&inNodes{session: session, root: h.State, owner: h.ID}, "ZooKeeper, " + h.State, me.Resign}, nil
+	return &home{
+		&inNodes{session: session, root: h.State, owner: h.ID},
+		"ZooKeeper, " + h.State,
+		func() error { lease.Release(); return nil },
+	}, nil
 }
 
 // An inFile is a state in a file. From the first use to close no ResourceManager can open it.

@@ -127,15 +127,13 @@ func TestTakeOverByZooKeeper(t *testing.T) {
 	}
 
 	active := wire.ActiveManager{Cluster: "blue", ID: "two"}
-	lease, err := mine.Acquire(t.Context(), ha.Lock, active.Append(nil), func([]byte) {})
+	lease, err := connected(t, at, user).Acquire(t.Context(), ha.Lock, active.Append(nil), func([]byte) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = TakeOver(t.Context(), hadoop, config, "")
 	refused("while one is active", err, "ResourceManager two is active: stop all of them first")
-	if err := lease.Release(); err != nil {
-		t.Fatal(err)
-	}
+	lease.Release()
 
 	stored := func() *past {
 		t.Helper()

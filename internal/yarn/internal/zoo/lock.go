@@ -27,57 +27,81 @@ type Lease struct {
 	ended   sync.WaitGroup
 }
 
-// Acquire waits until the lock is free, and takes it. The lock is an ephemeral node with data. Whenever Acquire begins
-// to wait for a holder, it calls waits with the holder's data.
+// Acquire waits until the lock is free, and takes it. The lock is an ephemeral node with data. Whenever Acquire reads
+// that another session holds the lock, it calls waits with the holder's data.
 func (s *Session) Acquire(ctx context.Context, name string, data []byte, waits func(holder []byte)) (*Lease, error) {
 	if err := s.makeAll(path.Dir(name)); err != nil {
 		return nil, err
 	}
+	w := waiter{session: s, name: name, waits: waits}
 	for {
 		l := &Lease{session: s, name: name, start: time.Now(), lost: make(chan struct{})}
 		_, err := s.conn.Create(name, data, zk.FlagEphemeral, s.acl)
 		switch {
 		case err == nil:
 			l.extend(0)
-			l.keep()
-			return l, nil
 		case !errors.Is(err, zk.ErrNodeExists) && !passes(err):
 			return nil, fmt.Errorf("take the lock %s: %w", name, err)
+		default:
+			mine, err := w.await(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if mine { // a reply was lost
+				l.ask()
+			}
 		}
-		if err := s.await(ctx, l, waits); err != nil {
-			return nil, err
+		if l.Held() {
+			l.keep()
+			return l, nil
 		}
 	}
 }
 
-// await returns when the lock may be free, or a second is over. If this session has the lock already, because a reply
-// was lost, await gives it back: the instant from which on it is held is not known.
-func (s *Session) await(ctx context.Context, l *Lease, waits func([]byte)) error {
-	data, stat, change, err := s.conn.GetW(l.name)
+// A waiter waits for a lock. It watches the lock's node once until the node changes, because the library keeps each
+// watch until then.
+type waiter struct {
+	session *Session
+	name    string
+	waits   func(holder []byte)
+	change  <-chan zk.Event // of the lock's node; nil: it is not watched
+}
+
+// await returns when the lock may be free, or a second is over. mine: this session has the lock already.
+func (w *waiter) await(ctx context.Context) (mine bool, err error) {
+	data, stat, err := w.look()
+	change := w.change
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return ctx.Err()
+		return false, ctx.Err()
 	case err != nil && !passes(err):
-		return fmt.Errorf("read the lock %s: %w", l.name, err)
+		return false, fmt.Errorf("read the lock %s: %w", w.name, err)
 	case err != nil:
 		change = nil // until the connection is back
-	case stat.EphemeralOwner == s.conn.SessionID():
-		if err := s.conn.Delete(l.name, -1); err != nil && !passes(err) && !errors.Is(err, zk.ErrNoNode) {
-			return fmt.Errorf("give the lock %s back: %w", l.name, err)
-		}
-		return ctx.Err()
+	case stat.EphemeralOwner == w.session.conn.SessionID():
+		return true, ctx.Err()
 	default:
-		waits(data)
+		w.waits(data)
 	}
 	again := time.NewTimer(time.Second)
 	defer again.Stop()
 	select {
 	case <-change:
+		w.change = nil
 	case <-again.C:
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
-	return nil
+	return false, nil
+}
+
+// look reads the lock's node, and watches it if it is not watched.
+func (w *waiter) look() (data []byte, stat *zk.Stat, err error) {
+	if w.change != nil {
+		return w.session.conn.Get(w.name)
+	}
+	data, stat, w.change, err = w.session.conn.GetW(w.name)
+	return data, stat, err
 }
 
 // passes reports whether an error is of a connection, or of a session, that is being made again.
@@ -131,30 +155,29 @@ func (l *Lease) keep() {
 }
 
 // ask asks ZooKeeper whether the lock is this session's, and extends the lease if it is. It returns false if it is not,
-// or if the session has expired. Without an answer it returns true: the lease goes on until its end.
+// or if the session has expired. Without an answer it returns true: the lease goes on until its end. A server that is
+// cut off from the others answers reads for a while, and the others end the session meanwhile. So ask first waits until
+// the server has heard of the leader.
 func (l *Lease) ask() (mine bool) {
-	from := time.Since(l.start)
-	there, stat, err := l.session.conn.Exists(l.name)
+	from, conn := time.Since(l.start), l.session.conn
+	if _, err := conn.Sync(l.name); err != nil {
+		return !errors.Is(err, zk.ErrSessionExpired)
+	}
+	there, stat, err := conn.Exists(l.name)
 	switch {
 	case err != nil:
 		return !errors.Is(err, zk.ErrSessionExpired)
-	case !there || stat.EphemeralOwner != l.session.conn.SessionID():
+	case !there || stat.EphemeralOwner != conn.SessionID():
 		return false
 	}
 	l.extend(from)
 	return true
 }
 
-// Release gives the lock back, so that another process can take it at once. What the lock protects must have ended.
-func (l *Lease) Release() error {
-	held := l.Held()
+// Release ends the session of the lease, so that another process can take the lock at once. What the lock protects must
+// have ended. Release does not delete the lock's node itself: if the session has expired, that may be another one's.
+func (l *Lease) Release() {
 	l.stop()
 	l.ended.Wait()
-	if !held {
-		return nil
-	}
-	if err := l.session.conn.Delete(l.name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("give the lock %s back: %w", l.name, err)
-	}
-	return nil
+	l.session.Close()
 }

@@ -17,8 +17,9 @@ const (
 	opDelete   = 2
 	opExists   = 3
 	opGetData  = 4
+	opSetData  = 5
 	opSync     = 9
-	opMulti    = 14
+	opPing     = 11
 	opSetAuth  = 100
 	opClose    = -11
 	nodeExists = -110
@@ -66,7 +67,7 @@ func serve(t *testing.T, talk func(net.Conn)) (address string) {
 	return ln.Addr().String()
 }
 
-// newFake starts a fake. Requests for which answer is nil succeed with an empty reply.
+// newFake starts a fake. It answers pings, authentication and the end of a session by itself.
 func newFake(t *testing.T, answer func(op int32, body []byte) (int32, []byte, bool)) *fake {
 	t.Helper()
 	f := &fake{answer: answer, asked: map[int32]int{}}
@@ -84,7 +85,7 @@ func newFake(t *testing.T, answer func(op int32, body []byte) (int32, []byte, bo
 			f.asked[op]++
 			f.mu.Unlock()
 			code, reply, silent := int32(0), []byte(nil), false
-			if op > 0 && op != opSetAuth && op != 11 {
+			if op > 0 && op != opSetAuth && op != opPing {
 				code, reply, silent = f.answer(op, q[8:])
 			}
 			if silent {

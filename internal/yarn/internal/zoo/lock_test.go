@@ -11,8 +11,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A server that is cut off from the leader answers reads, and the leader ends the session meanwhile. Such answers do not
-// extend the lease.
+// A server that is cut off from the leader answers reads, and the leader ends the session meanwhile. Such answers do
+// not extend the lease.
 func TestLeaseNeedsTheLeader(t *testing.T) {
 	f := newFake(t, func(op int32, _ []byte) (int32, []byte, bool) {
 		switch op {
@@ -61,7 +61,7 @@ func TestOneWatch(t *testing.T) {
 		}
 	})
 	if !errors.Is(err, context.Canceled) || looks.Load() != 3 || watches.Load() != 1 {
-		t.Errorf("%v after %d looks, of which %d set a watch", err, looks.Load(), watches.Load())
+		t.Errorf("%v after %d looks and %d watches", err, looks.Load(), watches.Load())
 	}
 }
 

@@ -106,13 +106,13 @@ func (s *Session) Take(root, owner string) (*Values, map[string][]byte, error) {
 
 // checkSchema refuses values of a newer program. Values of an older one can be read, and get this program's schema.
 func (v *Values) checkSchema() error {
-	said, _, err := v.session.conn.Get(v.root)
+	said, stat, err := v.session.conn.Get(v.root)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", v.root, err)
 	}
 	switch {
 	case len(said) == 0, string(said) == "1", string(said) == "2":
-		if _, err := v.session.conn.Set(v.root, []byte(schema), -1); err != nil {
+		if _, err := v.session.conn.Set(v.root, []byte(schema), stat.Version); err != nil {
 			return fmt.Errorf("write %s: %w", v.root, err)
 		}
 	case string(said) != schema:
@@ -337,8 +337,12 @@ func (v *Values) changes(names []string, batch map[string][]byte) (request, erro
 	return r, nil
 }
 
-// lookUp finds out which parts of values there are.
+// lookUp finds out which parts of values there are. It first waits until the server has all that the leader has: a
+// server that lags would say what was there before the request whose outcome is not known.
 func (v *Values) lookUp(names []string) error {
+	if _, err := v.session.conn.Sync(v.root); err != nil {
+		return fmt.Errorf("wait for the leader of ZooKeeper: %w", err)
+	}
 	for _, name := range names {
 		head, _, err := v.session.conn.Get(v.head(name))
 		if errors.Is(err, zk.ErrNoNode) {

@@ -157,7 +157,7 @@ func Run(ctx context.Context, options Options) (*Result, error) {
 	defer running.Wait()
 	defer cancel(nil)
 	if err := c.connect(ctx); err != nil {
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	for _, n := range c.nodes {
 		running.Go(func() {

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -202,6 +204,41 @@ func TestRunNobodyThere(t *testing.T) {
 	)
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("got %v, want an error that names the address", err)
+	}
+}
+
+// A ResourceManager that does not answer keeps Run no longer than its context. The connections are closed then.
+func TestRunEndsInSilence(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	closed := make(chan error, 1)
+	go func() {
+		conn, err := ln.Accept()
+		if err == nil {
+			defer conn.Close()
+			for text, one := "", make([]byte, 1); err == nil && !strings.HasSuffix(text, "registerNodeManager"); {
+				_, err = conn.Read(one)
+				text += string(one)
+			}
+			cancel() // while the node waits for the reply
+		}
+		if err == nil {
+			conn.SetReadDeadline(time.Now().Add(30 * time.Second))
+			_, err = io.Copy(io.Discard, conn)
+		}
+		closed <- err
+	}()
+	at := ln.Addr().String()
+	_, err = load.Run(ctx, load.Options{Addresses: load.Addresses{Tracker: at, Master: at, Client: at}, Nodes: 1})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that of the context", err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("the connection is open after Run: %v", err)
 	}
 }
 

@@ -72,7 +72,7 @@ func (w *askTimes) result() ([]time.Duration, int) {
 	return slices.Clone(w.waited), w.late
 }
 
-// newMaster submits an application and registers its ApplicationMaster.
+// newMaster submits an application and registers its ApplicationMaster. Its connection is closed when ctx is done.
 func newMaster(ctx context.Context, i int, o *Options) (*master, error) {
 	from := net.ParseIP(nodeID(i % o.Nodes).Host) // it runs on a node, as others do
 	d := rpc.Dialer{Protocol: wire.ApplicationClient, User: "load", From: from}
@@ -81,6 +81,8 @@ func newMaster(ctx context.Context, i int, o *Options) (*master, error) {
 		return nil, err
 	}
 	defer client.Close()
+	stop := context.AfterFunc(ctx, func() { client.Close() })
+	defer stop()
 	var named wire.NewApplication
 	if err := client.Call("getNewApplication", &wire.Empty{}, &named); err != nil {
 		return nil, err
@@ -113,6 +115,7 @@ func newMaster(ctx context.Context, i int, o *Options) (*master, error) {
 			if m.caller, err = d.DialCaller(ctx, o.Addresses.Master); err != nil {
 				return nil, err
 			}
+			context.AfterFunc(ctx, func() { m.caller.Close() })
 			break
 		}
 		if time.Now().After(end) {
@@ -151,8 +154,6 @@ func (m *master) allocate(tasks int) error {
 
 // run asks for containers as the phase says, until ctx is done.
 func (m *master) run(ctx context.Context, c *cluster) error {
-	stop := context.AfterFunc(ctx, func() { m.caller.Close() })
-	defer stop()
 	timer := time.NewTimer(rand.N(c.o.Calls))
 	defer timer.Stop()
 	var flow *arrivals

@@ -41,7 +41,7 @@ func nodeID(i int) wire.NodeID {
 	return wire.NodeID{Host: fmt.Sprintf("127.1.%d.%d", i/250, i%250+1), Port: int32(firstPort + i)}
 }
 
-// newNode registers node i.
+// newNode registers node i. Its connection is closed when ctx is done.
 func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 	n := &node{id: nodeID(i), each: o.Each, at: map[wire.ContainerID]int{}, wake: make(chan struct{}, 1)}
 	d := rpc.Dialer{Protocol: wire.ResourceTracker, User: "yarn", From: net.ParseIP(n.id.Host)}
@@ -49,6 +49,7 @@ func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 	if n.caller, err = d.DialCaller(ctx, o.Addresses.Tracker); err != nil {
 		return nil, err
 	}
+	context.AfterFunc(ctx, func() { n.caller.Close() })
 	room := wire.Resource{Memory: int64(o.Slots) * containerSize.Memory, VCores: int32(o.Slots) * containerSize.VCores}
 	var r wire.RegisterNodeResponse
 	if err := n.caller.Call("registerNodeManager",
@@ -75,8 +76,6 @@ func newNode(ctx context.Context, i int, o *Options) (*node, error) {
 // run sends heartbeats until ctx is done or one fails.
 func (n *node) run(ctx context.Context, c *cluster) error {
 	interval := c.o.Beat
-	stop := context.AfterFunc(ctx, func() { n.caller.Close() })
-	defer stop()
 	timer := time.NewTimer(rand.N(interval)) // so that nodes do not beat together
 	defer timer.Stop()
 	for {

@@ -149,7 +149,7 @@ func (c *cluster) besideOne(ctx context.Context, kind rogue) (b Beside, err erro
 func rogueMaster(ctx context.Context, c *cluster, asks func(turn int, q *wire.AllocateRequest)) (
 	call func() error, end func(), err error,
 ) {
-	m, err := newMaster(ctx, len(c.masters), c.o)
+	m, err := newMaster(context.WithoutCancel(ctx), len(c.masters), c.o) // which finishes when ctx is done
 	if err != nil {
 		return nil, nil, err
 	}

@@ -85,6 +85,9 @@ var forbiddenCalls = map[string]string{
 	"time.NewTimer": "waits", "time.Tick": "waits", "time.NewTicker": "waits", "time.AfterFunc": "waits",
 }
 
+// seeded are the functions of math/rand/v2 by which chance begins from a seed.
+var seeded = []string{"New", "NewPCG", "NewZipf"}
+
 // Limits on width. They may only become tighter. Methods count whether exported or not; what is embedded from packages
 // of ours counts as if it stood in the type itself.
 const (
@@ -200,7 +203,7 @@ func TestTidyImports(t *testing.T) {
 func TestTidyPurity(t *testing.T) {
 	list, set := sources(t)
 	for _, s := range list {
-		clock := pure[s.pkg] || s.pkg == "sim" || s.pkg == "workload"
+		repeatable := pure[s.pkg] || s.pkg == "sim" || s.pkg == "workload" || s.pkg == "outlook"
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GoStmt:
@@ -208,9 +211,13 @@ func TestTidyPurity(t *testing.T) {
 					t.Errorf("%s: a goroutine in package %s", set.Position(n.Pos()), s.pkg)
 				}
 			case *ast.CallExpr:
-				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && clock && !s.test {
+				if sel, ok := n.Fun.(*ast.SelectorExpr); ok && repeatable && !s.test {
 					if id, ok := sel.X.(*ast.Ident); ok {
-						if why := forbiddenCalls[id.Name+"."+sel.Sel.Name]; why != "" {
+						why := forbiddenCalls[id.Name+"."+sel.Sel.Name]
+						if id.Name == "rand" && !slices.Contains(seeded, sel.Sel.Name) {
+							why = "may draw chance that no seed controls"
+						}
+						if why != "" {
 							t.Errorf("%s: %s.%s %s", set.Position(n.Pos()), id.Name, sel.Sel.Name, why)
 						}
 					}

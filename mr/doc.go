@@ -49,6 +49,9 @@
 // Pairs reach a reduce in the order of their keys, and equal keys in the order of (map task, emission), however the
 // attempts were scheduled, killed, lost or spilled: a job whose functions are deterministic has one output.
 //
+// What functions see counts tasks from 0; numbers of the core count from 1. [Phase] and [Stage] are what a function
+// can be in; the core has its own of the same names.
+//
 // The files, by what they are for:
 //
 //	what a user writes    job.go; typed.go, words.go, bytes.go, conf.go help to write it

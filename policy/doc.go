@@ -17,7 +17,8 @@
 //	candidates.go                              the stages that a tree looks for, by queue
 //	reclaim.go                                 taking tasks back from queues that hold more than their shares
 //	order.go  key.go  line.go                  policies that are one order of stages; an order kept in parts
-//	take.go  take_masters.go                   taking tasks back from the last jobs of such an order
+//	take.go  take_helpers.go  take_maxima.go   taking tasks back from the last jobs of such an order
+//	take_masters.go                            the same where an ApplicationMaster waits
 //	bysize.go  sized.go  sized_measure.go      orders by size: what is known of the sizes of jobs and stages
 //	levelshares.go  levelserver.go             the virtual cluster of fsp, psbs, hfsp and gittins
 //	slotlane.go                                slots of one kind, for policies that divide them among stages

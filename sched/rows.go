@@ -88,7 +88,7 @@ func (q *Queue) Running() (n int32) {
 	return n
 }
 
-// A Job is a job that was submitted and has not ended.
+// A Job is a job that was submitted and is not forgotten: it runs, it ended in this Step, or what ran of it is leaving.
 type Job struct {
 	ID        JobID
 	Queue     QueueID

@@ -83,7 +83,7 @@ type StageSpec struct {
 	Tasks       int32
 	After       []Dep // all must hold before a task may start
 	Asked       bool  // no task may start before the job's master has asked for it (AsksChanged)
-	MaxAttempts int32 // failures of one task that fail the job; zero: the core does not start failed tasks again
+	MaxAttempts int32 // failures of one task that fail the job; zero: failed tasks do not start again (mr reads 4)
 	InputBytes  int64
 	Prior       Time     // the time of a task, as the user or past runs say; zero: not known
 	Places      []NodeID // nodes with the input of task t: Places[(t-1)·Copies : t·Copies]; zero entries name none

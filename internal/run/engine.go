@@ -147,13 +147,13 @@ func (n Names) aboutProbes(on Engine, c Choice, card policy.Card) string {
 	probing := on.Can&sched.CanProbe != 0
 	switch {
 	case e.Probes && !probing:
-		return fmt.Sprintf("%s runs no probes, from which --estimator fspy learns sizes for policy %s: use "+
+		return fmt.Sprintf("%s runs no probes, from which --estimator %s learns sizes for policy %s: use "+
 			"--estimator history",
-			on.about, c.Policy)
+			on.about, c.Estimator, c.Policy)
 	case e.Probes && !card.Probes:
-		return fmt.Sprintf("policy %s asks for no probes, and --estimator fspy learns sizes from probes: use "+
+		return fmt.Sprintf("policy %s asks for no probes, and --estimator %s learns sizes from probes: use "+
 			"--policy 'probe{%s}'",
-			c.Policy, c.Policy)
+			c.Policy, c.Estimator, c.Policy)
 	case on.deaf && card.Probes:
 		return fmt.Sprintf("%s runs no probes, because nothing is learned from them: use --estimator fspy "+
 			"for policy %s",

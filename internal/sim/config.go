@@ -101,8 +101,8 @@ type Reporting struct {
 	// Heartbeat is the interval at which a node reports; only then can tasks be launched there. The nodes' reports are
 	// spread evenly over the interval. Zero: the scheduler learns everything at once, and can always launch.
 	Heartbeat sched.Time
-	// Progress is the interval at which running attempts report their progress; zero: never. With a Heartbeat, that is
-	// the interval.
+	// Progress is the interval at which running attempts report their progress; zero: never. With a
+	// Heartbeat they report with each report of their node, unless this is zero.
 	Progress sched.Time
 }
 

@@ -130,9 +130,9 @@ func (m *masters) lost(r *attempt) {
 	}
 }
 
-// lookAll calls look for all orphans. It is called before a Step that loses a node, since only the core knows which
-// jobs had tasks or outputs there.
-func (m *masters) lookAll() {
+// lookAtOrphans calls look for all orphans. It is called before a Step that loses a node, since only the core knows
+// which jobs had tasks or outputs there.
+func (m *masters) lookAtOrphans() {
 	m.orphans = slices.DeleteFunc(m.orphans, func(j *job) bool { return !j.orphan })
 	for _, j := range m.orphans {
 		m.look(j)

@@ -201,7 +201,7 @@ func (x Incident) order() int {
 }
 
 // incident carries out the item of kind incidentOf with an index: an entry of the script, or else the change of a class
-// by its timetable.
+// by its timetable. The engine has carried out the throttle's before.
 func (m *machines) incident(index int) {
 	if more := index - len(m.script) - 1; more >= 0 {
 		m.change(more)

@@ -20,7 +20,7 @@ type sequel struct {
 // before runs before a Step. It notes the jobs whose attempts end in the Step, and takes back the asks of orphans.
 func (s *sequel) before() {
 	if slices.ContainsFunc(s.evs, func(ev sched.Event) bool { return ev.Kind == sched.NodeLost }) {
-		s.masters.lookAll()
+		s.masters.lookAtOrphans()
 	}
 	for i := range s.evs {
 		ev := &s.evs[i]

@@ -1,5 +1,5 @@
 // Package splitmix is the generator SplitMix64 (Steele, Lea and Flood: Fast Splittable Pseudorandom Number Generators,
-// OOPSLA 2014) as a hash: all chance that a seed controls is a hash of the seed and of what it is for.
+// OOPSLA 2014) as a hash: in simulations and in workloads a random number is a hash of a seed and of what it is for.
 package splitmix
 
 const (

@@ -23,7 +23,7 @@ func newAdmin(f *front) *rpc.Server {
 	operator := func(m *manager, user string) admin { return admin{m, user} }
 	s := &rpc.Server{Protocol: wire.Administration, Log: f.log.Logger, Impersonate: f.impersonate}
 	if f.config.Kept.HA != nil {
-		s.Other = availability(wire.ServiceActive)
+		s.Other = highAvailability(wire.ServiceActive)
 	}
 	s.Methods = map[string]rpc.Method{
 		"refreshNodes":                 refreshNodes(f),

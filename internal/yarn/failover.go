@@ -122,7 +122,7 @@ func (s *standby) operators() (*rpc.Server, error) {
 	server := &rpc.Server{
 		Protocol:    wire.Administration,
 		Methods:     map[string]rpc.Method{},
-		Other:       availability(wire.ServiceStandby),
+		Other:       highAvailability(wire.ServiceStandby),
 		Log:         s.config.Log,
 		Absent:      standbyError(s.config.Kept.HA.ID),
 		Protections: s.config.Security.Protections,
@@ -134,9 +134,9 @@ func (s *standby) operators() (*rpc.Server, error) {
 	return server, err
 }
 
-// availability returns the protocol by which operators ask which ResourceManager is active. They cannot change that:
-// the lock decides.
-func availability(state wire.ServiceState) *rpc.Protocol {
+// highAvailability returns the protocol by which operators ask which ResourceManager is active. They cannot change
+// that: the lock decides.
+func highAvailability(state wire.ServiceState) *rpc.Protocol {
 	refused := refuse(rpc.Errorf("org.apache.hadoop.ha.ServiceFailedException",
 		"which ResourceManager is active is decided by a lock in ZooKeeper: stop the active one to change it"))
 	return &rpc.Protocol{Name: wire.HighAvailability, Methods: map[string]rpc.Method{

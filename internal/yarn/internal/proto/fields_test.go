@@ -376,7 +376,7 @@ type tree struct {
 	words  []string
 	counts []int32
 	within []int64
-	size   [20]int64
+	_      [20]int64
 }
 
 func (m *tree) Fields(f *Fields) {

@@ -48,10 +48,9 @@ func ExampleMean() {
 	// after tasks of 10 s and 20 s: 15s
 }
 
-// Estimators are named as on the command line. The error says what is wrong and what would do: true sizes are known in
-// a simulation only.
+// Estimators are named as on the command line. The error says what is wrong and what would be right.
 func ExampleRegistry_Parse() {
-	for _, spec := range []string{"mean", "noisy:sigma=0.5"} {
+	for _, spec := range []string{"mean", "fspy:fit=best"} {
 		_, card, err := model.All.Parse(spec, nil)
 		if err != nil {
 			fmt.Println(err)
@@ -61,5 +60,5 @@ func ExampleRegistry_Parse() {
 	}
 	// Output:
 	// mean: the mean of a stage's own finished tasks
-	// noisy:sigma=0.5: true sizes of real work are not known before it is done; use fspy, history, mean or model
+	// fspy:fit=best: must be equal or relative
 }

@@ -24,12 +24,16 @@ type revived struct {
 // oneRevivalIn is in how many Steps, on average, the second core begins anew.
 const oneRevivalIn = 64
 
+// revivalRule says what a policy does wrong that decides otherwise after a restart.
+const revivalRule = "a key or a decision depends on what is neither in the rows that a key may read nor in " +
+	"exported memory, or Touch was not called when it changed"
+
 // follow takes in a Step of e.
 func (r *revived) follow(e *engine) error {
 	if r.core != nil {
 		if again := r.core.Step(e.core.Now, e.events); !slices.EqualFunc(again, e.acts, r.same(e.core)) {
-			return fmt.Errorf("at %v: revived from the state at %v, it chose %+v instead of %+v", e.core.Now, r.since,
-				again, e.acts)
+			return fmt.Errorf("at %v: revived from the state at %v, it chose %+v instead of %+v: %s", e.core.Now,
+				r.since, again, e.acts, revivalRule)
 		}
 	}
 	if r.chance.IntN(oneRevivalIn) != 0 {

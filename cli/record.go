@@ -296,6 +296,9 @@ func printExplanation(a *app, x *record.Explanation) {
 		for _, b := range st.Before {
 			fmt.Fprintf(a.Out, "    before it: job %d %s, stage %d: %s\n", b.Stage.Job, b.Name, b.Stage.Index, b.Words)
 		}
+		if more := st.Ahead - len(st.Before); more > 0 && len(st.Before) > 0 {
+			fmt.Fprintf(a.Out, "    and %d more\n", more)
+		}
 		for _, h := range st.Holders {
 			fmt.Fprintf(a.Out, "    has room: job %d %s, with %s\n", h.Job, h.Name,
 				spelling.Count(h.Attempts, "attempt"))

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/sojourn-sched/sojourn/internal/record"
@@ -127,7 +128,11 @@ func printCheck(w io.Writer, c *run.Check) {
 	t := newTable("SOJOURN", "MEASURED", "SIMULATED", "ERROR")
 	percent := func(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
 	t.row("mean", figure(c.Measured), figure(c.Simulated), percent(c.Error))
-	for _, j := range c.Each[:min(len(c.Each), checkedJobs)] {
+	listed, note := c.Each[:min(len(c.Each), checkedJobs)], " the jobs that are off most;"
+	if math.Abs(listed[0].Error) < 0.0005 { // 0.0 % as printed
+		listed, note = nil, ""
+	}
+	for _, j := range listed {
 		name := fmt.Sprintf("job %d", j.ID)
 		if j.Name != "" {
 			name += ", " + j.Name
@@ -135,8 +140,7 @@ func printCheck(w io.Writer, c *run.Check) {
 		t.row(name, figure(j.Measured), figure(j.Simulated), percent(j.Error))
 	}
 	t.print(w)
-	fmt.Fprintf(w, "\n  times in seconds; the jobs that are off most; a job is off by %.1f %% on average\n",
-		100*c.JobError)
+	fmt.Fprintf(w, "\n  times in seconds;%s a job is off by %.1f %% on average\n", note, 100*c.JobError)
 	if c.Others > 0 {
 		fmt.Fprintf(w, "  left out: %s that did not succeed in both\n", spelling.Count(c.Others, "job"))
 	}

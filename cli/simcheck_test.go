@@ -108,3 +108,19 @@ func TestWhatIfOfRealRun(t *testing.T) {
 		}
 	}
 }
+
+// A list of record explain that is cut off says how many stages it leaves out. Jobs that are simulated as they were
+// measured are not listed as those that are off most.
+func TestListsOfARecord(t *testing.T) {
+	rec := filepath.Join(t.TempDir(), "day.rec")
+	must(t, "sim", "--trace", "../examples/bursty.tsv", "--cluster", "nodes=20,map-slots=3,reduce-slots=1", "--policy",
+		"fifo", "--record", rec)
+	out := must(t, "record", "explain", rec, "150", "--at", "18m")
+	if !strings.Contains(out, "26 stages come first") || !strings.Contains(out, "\n    and 21 more\n") {
+		t.Errorf("5 of 26 stages are listed: %s", out)
+	}
+	out = must(t, "sim", "--from-record", rec)
+	if !strings.Contains(out, "off by 0.0 %") || strings.Contains(out, "off most") {
+		t.Errorf("no job is off: %s", out)
+	}
+}

@@ -1,6 +1,7 @@
 package yarn
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"maps"
@@ -30,7 +31,27 @@ type properties struct {
 type property struct {
 	value, file string
 	final       bool
+	as          string // the name in the file: that of the property, or its old one in newNames
 }
+
+// newNames maps old names of properties to the new ones, as Hadoop 3.4.2 does. It has the properties that are read here
+// or listed in unread.go. An old name is read as if the file had the new one in its place: the later of the two counts,
+// unless the one before is final. All other code uses the new names.
+var newNames = map[string]string{
+	"fs.default.name": "fs.defaultFS",
+	"hadoop.http.rmwebapp.scheduler.page.class":             "yarn.http.rmwebapp.scheduler.page.class",
+	"topology.node.switch.mapping.impl":                     "net.topology.node.switch.mapping.impl",
+	"topology.script.file.name":                             "net.topology.script.file.name",
+	"yarn.resourcemanager.display.per-user-apps":            "yarn.webapp.filter-entity-list-by-user",
+	"yarn.resourcemanager.system-metrics-publisher.enabled": "yarn.system-metrics-publisher.enabled",
+	"yarn.resourcemanager.zk-acl":                           "hadoop.zk.acl",
+	"yarn.resourcemanager.zk-address":                       "hadoop.zk.address",
+	"yarn.resourcemanager.zk-auth":                          "hadoop.zk.auth",
+	"yarn.resourcemanager.zk-timeout-ms":                    "hadoop.zk.timeout-ms",
+}
+
+// renamed returns the new name of a property if name is its old one, and name otherwise.
+func renamed(name string) string { return cmp.Or(newNames[name], name) }
 
 // A Property is a property as /conf shows it.
 type Property struct {
@@ -113,8 +134,9 @@ func (p *properties) read(file string, text []byte) error {
 				one.Final = a.Value
 			}
 		}
-		if name := strings.TrimSpace(one.Name); one.Value != nil && !p.values[name].final {
-			p.values[name] = property{*one.Value, file, strings.TrimSpace(one.Final) == "true"}
+		as := strings.TrimSpace(one.Name)
+		if name := renamed(as); one.Value != nil && !p.values[name].final {
+			p.values[name] = property{*one.Value, file, strings.TrimSpace(one.Final) == "true", as}
 		}
 	}
 	return nil
@@ -150,7 +172,7 @@ func (p *properties) raw(name, otherwise string) string {
 			p.fail(name, fmt.Sprintf("something with at most %d variables, those within variables included", n))
 			return otherwise
 		}
-		inner, known := p.values[v[i+2:i+j]]
+		inner, known := p.values[renamed(v[i+2:i+j])]
 		if !known {
 			p.fail(name, "something without variables that are not set")
 			break
@@ -243,7 +265,7 @@ func (p *properties) ordered(less, more string, has, most int64) {
 func (p *properties) fail(name, want string) {
 	wrong := fmt.Errorf("%s: property %s is not set: must be %s", p.dir, name, want)
 	if one, said := p.values[name]; said {
-		wrong = fmt.Errorf("%s: property %s is %q: must be %s", one.file, name, strings.TrimSpace(one.value), want)
+		wrong = fmt.Errorf("%s: property %s is %q: must be %s", one.file, one.as, strings.TrimSpace(one.value), want)
 	}
 	p.wrong = append(p.wrong, wrong)
 }

@@ -63,7 +63,7 @@ func Site(dir string) (config Config, notes []string, err error) {
 	case "", "ScriptBasedMapping", "TableMapping":
 	default:
 		more = append(more, fmt.Sprintf("%s: %s = %s: not understood; the racks of hosts are those of %s and %s",
-			p.values[classOfRacks].file, classOfRacks, class, scriptOfRacks, tableOfRacks))
+			p.values[classOfRacks].file, p.values[classOfRacks].as, class, scriptOfRacks, tableOfRacks))
 	}
 	config.Reread = rereadQueues(p, dir)
 	config.Access.Reread = func() (Refreshed, error) { return refreshed(dir) }

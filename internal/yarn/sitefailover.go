@@ -69,7 +69,7 @@ func idsOf(p *properties) (ids []string) {
 // zooServers returns the servers of ZooKeeper, host:port each.
 func zooServers(p *properties) (list []string) {
 	const want = "host:port of each server of ZooKeeper, with commas between"
-	for one := range strings.SplitSeq(p.text(zkPrefix+"address", p.text("yarn.resourcemanager.zk-address", "")), ",") {
+	for one := range strings.SplitSeq(p.text(zkPrefix+"address", ""), ",") {
 		if one = strings.TrimSpace(one); one != "" {
 			list = append(list, one)
 		}
@@ -143,7 +143,7 @@ func localOf(p *properties, ids []string) (found string) {
 // none.
 func zooUser(p *properties) string {
 	const name = zkPrefix + "auth"
-	text := p.text(name, p.text("yarn.resourcemanager.zk-auth", ""))
+	text := p.text(name, "")
 	if file, in := strings.CutPrefix(text, "@"); in {
 		read, err := readBounded(file)
 		if err != nil {

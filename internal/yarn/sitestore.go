@@ -40,10 +40,10 @@ func SiteStore(dir string) (s HadoopStore, err error) {
 	switch named[strings.LastIndexByte(named, '.')+1:] {
 	case "ZKRMStateStore":
 		s.ZooKeeper, s.User, s.Parent = zooServers(p), zooUser(p), zooParent(p)
-		acl := p.text(zkPrefix+"acl", p.text("yarn.resourcemanager.zk-acl", anybody))
+		acl := p.text(zkPrefix+"acl", anybody)
 		if s.User == "" && !strings.Contains(acl, anybody) {
-			return s, fmt.Errorf("%s: %sacl is %s, and %sauth is not set: it must be digest:USER:PASSWORD, or anybody "+
-				"could read the keys of tokens", dir, zkPrefix, acl, zkPrefix)
+			return s, fmt.Errorf("%s: %s is %s, and %sauth is not set: it must be digest:USER:PASSWORD, or anybody "+
+				"could read the keys of tokens", dir, p.values[zkPrefix+"acl"].as, acl, zkPrefix)
 		}
 	case "FileSystemRMStateStore":
 		folder := p.raw(uri, "")

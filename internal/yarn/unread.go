@@ -21,11 +21,11 @@ func (p *properties) notes() (list []string) {
 			// the state is in ZooKeeper
 		case !ok && !forManager(name) || ok && (listed.value == anyValue || listed.value == one.value):
 		case ok:
-			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, name, one.value,
-				listed.reason))
+			list = append(list, fmt.Sprintf("%s: %s = %s: of no effect: %s", one.file, one.as,
+				one.value, listed.reason))
 		default:
 			list = append(list, fmt.Sprintf("%s: %s = %s: not understood, and of no effect", one.file,
-				name, one.value))
+				one.as, one.value))
 		}
 	}
 	return list
@@ -282,7 +282,6 @@ var unreadManager = map[string]unreadProperty{
 	"scheduler.monitor.enable":                    {"false", takingBack},
 	"store.class":                                 {anyValue, ourStore},
 	"submission-preprocessor.enabled":             {"false", noPreprocessor},
-	"system-metrics-publisher.enabled":            {"false", noTimeline},
 	"webapp.cross-origin.enabled":                 {"false", "answers allow no other origins"},
 	"webapp.delegation-token-auth-filter.enabled": {anyValue, noWebTokens},
 	"webapp.rest-csrf.enabled":                    {"false", noCSRF},

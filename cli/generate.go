@@ -60,12 +60,16 @@ func generateCommand(a *app) *cobra.Command {
 				return usagef("no generator is named %q: there are %s", args[0],
 					strings.Join(append(sortedKeys(generate.All), documentsKind), ", "))
 			}
-			return made.make(a, func(to io.Writer) error {
+			err = made.make(a, func(to io.Writer) error {
 				if err := writeAll(e.New(n, seed), whileIn{cmd.Context(), to}); err != nil {
 					return failuref("%w", err)
 				}
 				return nil
 			})
+			if made.path == "-" {
+				return leaves(err, "standard output has a part; the same command begins anew")
+			}
+			return err
 		},
 	}
 	f := c.Flags()

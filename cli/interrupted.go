@@ -37,12 +37,16 @@ func sayInterrupted(w io.Writer, command string, err error) {
 	fmt.Fprintf(w, "sojourn: '%s' was interrupted: %s\n", command, i.left)
 }
 
-// recorded says where the record of an interrupted run is; empty: there is none.
-func (l *leaving) recorded() string {
-	if l.record == "" {
-		return ""
+// named reports whether the user named files that an interrupted run may leave.
+func (l *leaving) named() bool { return l.record != "" || l.perJob != "" || len(l.plots.said) > 0 }
+
+// left says what an interrupted simulation leaves, and how to go on.
+func (l *leaving) left() string {
+	if !l.named() {
+		return leftNothing
 	}
-	return fmt.Sprintf("; what happened until then is in --record %s", l.record)
+	return "files of policies that were done are whole, a record that was begun has what happened until then,\n" +
+		"  and no other file is left; the same command with --overwrite begins anew"
 }
 
 // left says what an interrupted run leaves, and how to go on. runs are those that ended and the one that was
@@ -57,10 +61,9 @@ func (f *runFlags) left(m *mix, policies []string, runs []*policyRun) string {
 		}
 	}
 	overwrite := ""
-	if len(whole) > 0 || f.record != "" {
+	if len(whole) > 0 || f.named() {
 		overwrite = " with --overwrite"
 	}
-	return fmt.Sprintf("%d of %s complete, and nothing of another was written%s\n  the same command%s runs all jobs "+
-		"again", len(whole), spelling.Count(len(policies)*len(m.jobs), "output is", "outputs are"), f.recorded(),
-		overwrite)
+	return fmt.Sprintf("%d of %s complete, and nothing else of outputs was written\n  the same command%s runs all "+
+		"jobs again", len(whole), spelling.Count(len(policies)*len(m.jobs), "output is", "outputs are"), overwrite)
 }

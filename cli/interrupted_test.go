@@ -36,7 +36,7 @@ jobs:
 	if status := Run(ctx, Streams{strings.NewReader(""), &bytes.Buffer{}, &errs}, args); status != statusInterrupted {
 		t.Errorf("exit status %d, want 130: %s", status, &errs)
 	}
-	for _, want := range []string{"1 of 2 outputs are complete, and nothing of another was written",
+	for _, want := range []string{"1 of 2 outputs are complete, and nothing else of outputs was written",
 		"the same command with --overwrite runs all jobs again"} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("it says %q, want %q", &errs, want)
@@ -44,24 +44,28 @@ jobs:
 	}
 }
 
-// An interrupted sweep says how many runs it keeps, and goes on there.
+// An interrupted sweep says how many runs it keeps, here those of a smaller sweep before it, and goes on from there.
 func TestExperimentInterrupted(t *testing.T) {
+	trace := generated(t)
+	folder := filepath.Join(t.TempDir(), "out")
+	of := func(seeds int) []string {
+		sweep := writeFile(t, "sweep.yaml", fmt.Sprintf("policies: [fifo, fair]\nworkloads: [%s]\nclusters: [%q]\n"+
+			"seeds: %d\n", trace, smallCluster, seeds))
+		return []string{"experiment", sweep, "--output", folder, "--progress", "never"}
+	}
+	must(t, of(2)...)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	trace := generated(t)
-	sweep := writeFile(t, "sweep.yaml", fmt.Sprintf("policies: [fifo, fair]\nworkloads: [%s]\nclusters: [%q]\n"+
-		"seeds: 2\n", trace, smallCluster))
-	folder := filepath.Join(t.TempDir(), "out")
 	var errs bytes.Buffer
-	status := Run(ctx, Streams{strings.NewReader(""), &bytes.Buffer{}, &errs}, []string{"experiment", sweep, "--output",
-		folder, "--progress", "never"})
-	kept, err := os.ReadFile(filepath.Join(folder, "runs.jsonl"))
+	status := Run(ctx, Streams{strings.NewReader(""), &bytes.Buffer{}, &errs}, of(4))
+	lines, err := os.ReadFile(filepath.Join(folder, "runs.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf("%d of 4 runs are kept in %s; the same command goes on from there",
-		bytes.Count(kept, []byte("\n")), folder)
-	if status != statusInterrupted || !strings.Contains(errs.String(), want) {
+	kept := bytes.Count(lines, []byte("\n")) // four, and what ended just before the interruption
+	want := fmt.Sprintf("%d of 8 runs are kept in %s; the same command goes on from there", kept, folder)
+	if kept < 4 || status != statusInterrupted || !strings.Contains(errs.String(), want) {
 		t.Errorf("exit status %d: %q, want %q", status, &errs, want)
 	}
+	must(t, of(4)...)
 }

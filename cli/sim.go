@@ -58,7 +58,7 @@ says how far the simulation is from what was measured: what it says of other pol
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := f.live.during(cmd.Context(), a, func() error { return f.run(cmd.Context(), a) })
-			return leaves(err, leftNothing+f.recorded())
+			return leaves(err, f.left())
 		},
 	}
 	f.live.register(c)

@@ -74,8 +74,8 @@ Ctrl-C kills what was submitted.`,
 				words, rest = args[:at], args[at:]
 			}
 			return leaves(f.execute(cmd.Context(), a, words, rest), "what it had submitted was killed, unless it is "+
-				"named above,\n  and outputs of finished jobs stay on the cluster; the same command submits all jobs "+
-				"again")
+				"named above,\n  and outputs of finished jobs stay on the cluster; when these are removed the same "+
+				"command submits all jobs again")
 		},
 	}
 	f.output.register(c)

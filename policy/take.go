@@ -80,6 +80,7 @@ type taker struct {
 	check   sched.Time
 	rank    Ranking
 	victims line               // of what runs and is not spared, the last first, in a group for each kind of resource
+	own     sched.JobID        // victims passes over stages of this job until it is synced; 0: of none
 	idle    line               // with kill: of masters whose jobs have started nothing else, as victims
 	waiting line               // of what is suspended, the first first, in one group
 	runs    sched.Per[runners] // by stage: its attempts that may run
@@ -304,6 +305,7 @@ func (t *taker) take(p *sched.Plan, order *turns) {
 		n, t.passed = len(t.Promises), 0
 		order.sync(p)
 		t.victims.sync(p)
+		t.own = 0
 		for k := range sched.NumResources {
 			for t.takeOne(p, order, k, reporting) {
 			}
@@ -426,6 +428,10 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 	if st == nil {
 		return false
 	}
+	if t.own != 0 && t.own != st.Job.ID { // for st these may leave
+		t.victims.sync(p)
+		t.own = 0
+	}
 	last := t.last(p, kind)
 	if last == nil {
 		return false
@@ -458,6 +464,9 @@ func (t *taker) takeOne(p *sched.Plan, order *turns, kind int, reporting bool) b
 		return false
 	default:
 		t.victims.skip(last)
+		if own {
+			t.own = st.Job.ID
+		}
 	}
 	return true
 }

@@ -15,6 +15,7 @@ type ownLast struct {
 	others     int        // jobs 2 and on
 	heartbeats bool
 	bounded    bool // the queue of all jobs has its maximum on node 1; node 2 has room
+	apart      bool // the tasks run on nodes of their own instead
 }
 
 // core returns the core of the cluster, with policy p.
@@ -27,12 +28,21 @@ func (o *ownLast) core(p sched.Policy) *sched.Core {
 	spec.Stages[0].Prior = 1e9
 	spec.Stages = append(spec.Stages,
 		sched.StageSpec{PerTask: each, Tasks: 1, Prior: o.prior, MaxAttempts: 4, Asked: true})
-	events := []sched.Event{first,
-		{Kind: sched.NodeJoined, Node: 1, Body: &sched.NodeSpec{Class: "c", Capacity: all}}}
+	events := []sched.Event{first}
+	join := func(capacity sched.Resources) {
+		events = append(events, sched.Event{Kind: sched.NodeJoined, Node: sched.NodeID(len(events)),
+			Body: &sched.NodeSpec{Class: "c", Capacity: capacity}})
+	}
+	if o.apart {
+		for range 1 + o.others {
+			join(each)
+		}
+	} else {
+		join(all)
+	}
 	if o.bounded {
 		q.Max.Amount = all
-		events = append(events,
-			sched.Event{Kind: sched.NodeJoined, Node: 2, Body: &sched.NodeSpec{Class: "c", Capacity: each}})
+		join(each)
 	}
 	for i := range o.others {
 		e := jobOf(sched.JobID(i+2), "q", 1, each)
@@ -83,6 +93,24 @@ func TestOwnTaskThatComesLastIsPassedOver(t *testing.T) {
 		if len(acts) == 0 || acts[0].Kind != sched.Kill || core.Attempt(acts[0].Attempt).Stage.Job.ID != 2 {
 			t.Errorf("%s: %v, want that the task of job 2 is killed", c.what, acts)
 		}
+	}
+}
+
+// What is passed over for one job may leave for another one, which asks later in the same Step.
+func TestOwnTaskLeavesForAnotherJob(t *testing.T) {
+	r := &rankedByPrior{}
+	o := ownLast{prior: 1, others: 2, apart: true}
+	core := o.core(r.parsed(t, "kill"))
+	late := jobOf(9, "q", 1, sched.Resources{sched.Memory: 1})
+	late.Body.(*sched.JobSpec).Stages[0].Prior = 10
+	var killed []sched.JobID
+	for _, a := range core.Step(2, append(o.ask(), late)) {
+		if a.Kind == sched.Kill {
+			killed = append(killed, core.Attempt(a.Attempt).Stage.Job.ID)
+		}
+	}
+	if want := []sched.JobID{3, 1}; !slices.Equal(killed, want) { // the last of the others, and the last of all
+		t.Errorf("tasks of jobs %v are killed, want %v", killed, want)
 	}
 }
 

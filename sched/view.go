@@ -230,7 +230,9 @@ func Waiting(v *View, st *Stage) int32 {
 	}
 	live := map[int32]bool{}
 	for a := range v.Attempts(st) {
-		live[a.Task] = true
+		if !a.moot { // the task of one that is moot counts as done
+			live[a.Task] = true
+		}
 	}
 	return max(0, st.Total-st.Done-int32(len(live)))
 }

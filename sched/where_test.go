@@ -183,3 +183,37 @@ func TestRoom(t *testing.T) {
 		t.Errorf("the policy was asked %d times, want 3", asked)
 	}
 }
+
+// Of two tasks the master has asked for one. It runs, with a copy, and is done: while the copy leaves, one task waits.
+func TestWaitingBesideCopy(t *testing.T) {
+	var ran []AttemptID
+	c := New(Config{Can: CanNameTasks, Policy: policyFunc(func(p *Plan) {
+		st := p.Job(1).Stages[0]
+		if n := p.First(st); n != nil && st.Pending > 0 {
+			p.Launch(st, n)
+		} else if st.Running == 1 && st.Done == 0 {
+			p.Speculate(p.Attempt(ran[0]), p.Node(1), 0)
+		}
+	})})
+	step := func(now Time, waiting int32, events ...Event) {
+		t.Helper()
+		for _, a := range c.Step(now, events) {
+			if a.Kind == Launch {
+				ran = append(ran, a.Attempt)
+			}
+		}
+		if n := Waiting(&c.View, c.Job(1).Stages[0]); n != waiting {
+			t.Errorf("at %v: %d tasks wait, want %d", now, n, waiting)
+		}
+	}
+	slot := Resources{MapSlots: 1}
+	step(0, 2, Event{Kind: NodeJoined, Node: 1, Body: &NodeSpec{Capacity: slot.Times(2)}},
+		Event{Kind: JobSubmitted, Job: 1, Body: &JobSpec{Stages: []StageSpec{
+			{Kind: Map, PerTask: slot, Tasks: 2, Asked: true, MaxAttempts: 4}}}})
+	step(1, 1, Event{Kind: AsksChanged, Job: 1, Body: &Asks{Stage: 0, Pending: 1}})
+	step(2, 1)
+	if len(ran) != 2 {
+		t.Fatalf("attempts %v, want a task and its copy", ran)
+	}
+	step(3, 1, Event{Kind: AttemptDone, Attempt: ran[0]})
+}

@@ -224,3 +224,35 @@ func TestSpareMapIsNoWork(t *testing.T) {
 	c.step(30, sched.Event{Kind: sched.AsksChanged, Job: 1, Body: &sched.Asks{Stage: 0, Pending: sched.AskAll}})
 	want(3, 30)
 }
+
+// A copying policy starts a second attempt of the first task on node 2, before other tasks.
+type copying struct{ sched.Policy }
+
+func (c copying) Decide(p *sched.Plan) {
+	if st := p.Job(1).Stages[0]; st.Running == 1 && len(p.Nodes) == 2 {
+		for a := range p.Attempts(st) {
+			p.Speculate(a, p.Node(2), 0)
+			break
+		}
+	}
+	c.Policy.Decide(p)
+}
+
+// A second attempt is no more work: of three tasks one runs, with a copy.
+func TestCopyIsNoWork(t *testing.T) {
+	c := newCluster(t, 1)
+	c.Core = sched.New(sched.Config{Policy: copying{c.order}, Estimator: &model.Mean{}, Can: sched.CanNameTasks})
+	join := func(n sched.NodeID) sched.Event {
+		return sched.Event{Kind: sched.NodeJoined, Node: n,
+			Body: &sched.NodeSpec{Capacity: sched.Resources{sched.VCores: 1}}}
+	}
+	c.step(0, join(1), sched.Event{Kind: sched.JobSubmitted, Job: 1, Body: &sched.JobSpec{Stages: []sched.StageSpec{
+		{Kind: sched.Map, PerTask: sched.Resources{sched.VCores: 1}, Tasks: 3, Prior: 10e9, MaxAttempts: 4}}}})
+	c.step(1, join(2))
+	if st := c.Job(1).Stages[0]; st.Running != 2 || st.Pending != 2 {
+		t.Fatalf("%d attempts run, %d tasks wait, want a task and its copy beside two", st.Running, st.Pending)
+	}
+	if n := c.look().Tasks(); n != 3 {
+		t.Errorf("%d tasks are left, want 3", n)
+	}
+}

@@ -41,6 +41,9 @@ const (
 func newWork(v *sched.View, st *sched.Stage, own []*work) *work {
 	w := &work{job: st.ID.Job, place: -1, needs: st.Spec.PerTask, total: int(st.Total), done: int(st.Done),
 		waiting: int(sched.Waiting(v, st))}
+	if st.Total >= 0 { // a second attempt of a task that runs is no more work: open counts it as one
+		w.waiting = max(0, min(w.waiting, int(st.Total-st.Done-st.Running-st.Suspended)))
+	}
 	for _, dep := range st.Spec.After {
 		if int(dep.Stage) < len(own) {
 			w.after, w.parts = append(w.after, own[dep.Stage]), append(w.parts, dep.Part)

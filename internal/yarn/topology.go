@@ -123,12 +123,13 @@ func (t *topology) ask(ctx context.Context, host, name string) (string, error) {
 		return "", fmt.Errorf("ask %s for the rack of %s: got %.100q, must be a path like /rack1", t.script, name,
 			out.text)
 	}
-	return rack[0], nil
+	return strings.TrimSuffix(rack[0], "/"), nil
 }
 
-// isRackPath reports whether text names a rack: parts of printable characters, each after a slash.
+// isRackPath reports whether text names a rack: parts of printable characters, each after a slash. One slash at the end
+// does not count, as in Hadoop.
 func isRackPath(text string) bool {
-	parts := strings.Split(text, "/")
+	parts := strings.Split(strings.TrimSuffix(text, "/"), "/")
 	return len(parts) > 1 && parts[0] == "" && !slices.Contains(parts[1:], "") && wellNamed(text)
 }
 
@@ -170,7 +171,7 @@ func parseRacks(file string, text []byte) (map[string]string, error) {
 		case !isRackPath(f[1]):
 			return fmt.Errorf("rack %.100q: must be a path like /rack1", f[1])
 		}
-		racks[f[0]] = f[1]
+		racks[f[0]] = strings.TrimSuffix(f[1], "/")
 		return nil
 	})
 	if err != nil {

@@ -152,9 +152,12 @@ func TestRacksAreForgotten(t *testing.T) {
 // A table with what is no name of a host or of a rack is refused, with its line. So is such a rack of a script.
 func TestRacksThatAreNone(t *testing.T) {
 	for rack, right := range map[string]bool{"/one": true, "/room 1/rack-2.3_b": false, "/room1/rack-2.3_b": true,
-		"one": false, "/": false, "//one": false, "/one/": false, "/one//two": false, "/o\x01ne": false,
-		"/o\x7fne": false, "/o\xffne": false} {
-		_, err := parseRacks("racks", []byte("a /one\nb "+rack+"\n"))
+		"one": false, "/": false, "//one": false, "/one/": true, "/one//": false, "//": false, "/one//two": false,
+		"/o\x01ne": false, "/o\x7fne": false, "/o\xffne": false} {
+		racks, err := parseRacks("racks", []byte("a /one\nb "+rack+"\n"))
+		if right && racks["b"] != strings.TrimSuffix(rack, "/") {
+			t.Errorf("%q in a table is %q", rack, racks["b"])
+		}
 		if right != (err == nil) || !right && !strings.HasPrefix(err.Error(), "racks:2: ") {
 			t.Errorf("%q in a table: %v", rack, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -21,8 +22,9 @@ var errReplay = errors.New("the request was seen before")
 
 // replays remembers the requests that were accepted, so that none is accepted again. Requests are remembered in two
 // generations. The older one is dropped as a whole when the younger one is full-grown, so that each request costs O(1).
-// A request that might be in a dropped generation, by the time that its caller gives, is refused. So no replay is
-// accepted, wherever the clock goes. The zero replays is empty. It is safe for many goroutines.
+// If a request of it could still be accepted, because clocks were ahead, it is kept while there is room. A request that
+// might be in a dropped generation, by the time that its caller gives, is refused. So no replay is accepted, wherever
+// the clock goes. The zero replays is empty. It is safe for many goroutines.
 type replays struct {
 	mu         sync.Mutex
 	young, old generation
@@ -78,9 +80,23 @@ func (r *replays) age(now time.Time) {
 	if r.young.seen != nil && now.Sub(r.young.began) < remembered {
 		return
 	}
-	if r.old.latest.After(r.dropped) {
+	switch {
+	case r.old.latest.Add(skew).After(now) && len(r.old.seen)+len(r.young.seen) < mostReplays/2:
+		r.young.add(r.old)
+	case r.old.latest.After(r.dropped):
 		r.dropped = r.old.latest
 	}
 	r.old = r.young
 	r.young = generation{began: now, seen: map[replay]struct{}{}, of: map[Name]int{}}
+}
+
+// add takes the requests of another generation in. O(requests of other).
+func (g *generation) add(other generation) {
+	maps.Copy(g.seen, other.seen)
+	for client, n := range other.of {
+		g.of[client] += n
+	}
+	if other.latest.After(g.latest) {
+		g.latest = other.latest
+	}
 }

@@ -99,3 +99,24 @@ func TestReplaysAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Where clocks were an hour ahead and are set right, callers are let in, and what came with the wrong time is refused
+// for as long as it could be accepted.
+func TestReplaysAfterClocksWereAhead(t *testing.T) {
+	var r replays
+	start := time.Unix(1_000_000, 0)
+	ana := Name{First: "ana"}
+	ahead := start.Add(time.Hour)
+	if err := r.accept(ana, []byte("ahead"), ahead, ahead); err != nil {
+		t.Fatal(err)
+	}
+	for minute := range 90 {
+		now := start.Add(time.Duration(minute) * time.Minute)
+		if err := r.accept(ana, fmt.Append(nil, minute), now, now); err != nil {
+			t.Errorf("minute %d: %v", minute, err)
+		}
+		if err := r.accept(ana, []byte("ahead"), ahead, now); minute <= 65 && err == nil {
+			t.Errorf("minute %d: a replay is let in", minute)
+		}
+	}
+}

@@ -39,7 +39,8 @@ func Append(b []byte, m Described) []byte {
 func Decode(b []byte, m Described) error { return decode(b, m, nil) }
 
 // DecodeWithin is Decode where what m takes in memory is bounded. It calls memory.Hold with how many bytes that is in
-// all, always before it takes them. If there is no room it returns ErrMemory. The first freeMemory bytes do not count.
+// all, always before it takes them, and at the end with what m has taken. If there is no room it returns ErrMemory.
+// The first freeMemory bytes do not count.
 //
 // What counts is copiesOfText for each byte of b, which is more than texts take in m, and for lists and messages their
 // true sizes. So an empty element, of two bytes in b, counts as what it takes, and a long text does not count as that.
@@ -55,7 +56,7 @@ var ErrMemory = errors.New("no room for what it takes in memory")
 const (
 	copiesOfText = 2
 	freeMemory   = 16 << 10 // bytes
-	holdBy       = 64 << 10 // how many bytes are held at least before they are taken
+	holdBy       = 64 << 10 // most bytes that are held before they are taken
 )
 
 // decode is DecodeWithin, or Decode if memory is nil.
@@ -69,6 +70,9 @@ func decode(b []byte, m Described, memory Holder) error {
 		}
 	}
 	err := f.r.err
+	if err == nil && memory != nil && f.held > freeMemory {
+		memory.Hold(f.taken)
+	}
 	f.r, f.memory = Reader{}, nil
 	spare.Put(f)
 	return err
@@ -81,9 +85,9 @@ func (f *Fields) takes(n int) bool {
 	return f.taken <= f.held || f.hold()
 }
 
-// hold holds what is taken and holdBy bytes more, for takes.
+// hold holds what is taken and a quarter more, up to holdBy, for takes. decode gives back what was not taken.
 func (f *Fields) hold() bool {
-	n := f.taken + holdBy
+	n := f.taken + min(f.taken/4, holdBy)
 	if f.memory != nil && !f.memory.Hold(n) {
 		f.r.fail(ErrMemory)
 		f.r.num = 0

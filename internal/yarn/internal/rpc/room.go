@@ -24,7 +24,7 @@ type Room struct {
 // What a ResourceManager lets connections take.
 const (
 	DefaultRoom       = 512 << 20 // bytes
-	DefaultRoomOfHost = 128 << 20 // bytes of the connections of one host: four of the longest frames
+	DefaultRoomOfHost = 128 << 20 // bytes of the connections of one host: a longest frame, and what it takes decoded
 )
 
 // NewRoom returns a Room of the default size.

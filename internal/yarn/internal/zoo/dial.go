@@ -9,7 +9,7 @@ import (
 
 // The library trusts a server: it takes memory for any length that a frame says, indexes beyond a frame that is shorter
 // than a header, and waits without a deadline for the rest of its first frame. Where it cannot send a session's
-// authentication again, it stops for good. A conn keeps all that from it.
+// authentication again, it stops for good. A conn keeps all that from it, but for lengths within a frame.
 
 // mostFrame is the largest frame that is read, in bytes. The names of a hundred thousand applications fit into it.
 const mostFrame = 64 << 20

@@ -238,7 +238,7 @@ func printSeeded(w io.Writer, results []seededResult, of string, first uint64) {
 		t.row(cells...)
 	}
 	t.print(w)
-	fmt.Fprintf(w, "\n  times in seconds; ±: half of the 95 %% interval of the mean over %ss, - if there is one", of)
+	fmt.Fprintf(w, "\n  times in seconds; ±: half of the 95 %% interval of the mean over %ss, - for one %s", of, of)
 	if len(results) > 1 {
 		fmt.Fprintf(w, "\n  DIFFERENCE: of mean sojourn against %s, %s by %s; significant: at 0.05 over\n  all "+
 			"policies together (paired t-test, Bonferroni)", results[0].Policy, of, of)

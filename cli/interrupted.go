@@ -49,9 +49,9 @@ func (l *leaving) left() string {
 		"  and no other file is left; the same command with --overwrite begins anew"
 }
 
-// left says what an interrupted run leaves, and how to go on. runs are those that ended and the one that was
+// leftOutputs says what an interrupted run leaves, and how to go on. runs are those that ended and the one that was
 // interrupted.
-func (f *runFlags) left(m *mix, policies []string, runs []*policyRun) string {
+func (f *runFlags) leftOutputs(m *mix, policies []string, runs []*policyRun) string {
 	whole := map[string]bool{} // outputs that are in place
 	for _, r := range runs {
 		for _, j := range r.jobs {

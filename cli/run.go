@@ -162,7 +162,7 @@ func (f *runFlags) execute(ctx context.Context, a *app, args []string) error {
 	}
 	runs, err := f.runAll(ctx, a, m, policies)
 	if err != nil {
-		return interruption{err, f.left(m, policies, runs)}
+		return interruption{err, f.leftOutputs(m, policies, runs)}
 	}
 	differ, err := compareOutputs(m, runs[len(runs)-len(policies):])
 	if err != nil {
